@@ -3,7 +3,8 @@
  *
  * Bytes are put in at the tail and taken out at the head. It grows by doubling up to its maximum
  * and never beyond it: the maximum is what bounds memory everywhere. A slice or pointer into the
- * buffer is valid until the next call that is not a peek.
+ * buffer is valid until the next call that is not a peek. Growing may leave copies of the content
+ * in freed memory: for secrets, reserve what is needed first.
  */
 #ifndef SINKD_BASE_BUF_H
 #define SINKD_BASE_BUF_H

@@ -42,7 +42,7 @@ slice_from(struct slice s, size_t i)
 {
     if (i > s.n)
         i = s.n;
-    return (struct slice){s.p + i, s.n - i};
+    return (struct slice){i == 0 ? s.p : s.p + i, s.n - i}; /* NULL + 0 is not defined */
 }
 
 static inline struct slice
@@ -61,7 +61,7 @@ int slice_cmp(struct slice a, struct slice b); /* as memcmp; of equal prefixes t
 size_t slice_find(struct slice s, uint8_t byte);
 
 /* slice_split(rest, byte, head): cut ${rest} at its first ${byte}; false once it is used up.
- * "a,,b" gives "a", "", "b"; an empty slice gives nothing. */
+ * "a,,b" gives "a", "", "b"; "a," gives "a"; an empty slice gives nothing. */
 bool slice_split(struct slice *rest, uint8_t byte, struct slice *head);
 
 /* slice_trim(s): without the blanks and tabs at both ends. */
