@@ -5,8 +5,9 @@
  * stream underneath is a TCP connection, or in tests a script with short reads, faults and silence.
  * Every wait also watches its owner's wake pipe, so stop, pause and new data are seen at once.
  *
- * Deadlines are on the monotonic clock, in ms. After any error but ERR_STOP and ERR_AGAIN the stream
- * is good for nothing but closing.
+ * Deadlines are on the monotonic clock, in ms. After any error but ERR_STOP, and ERR_TIMEOUT of a read
+ * or wait, the stream is good for nothing but closing. One exception: after a write that failed with
+ * ERR_EOF or ERR_IO a read may still give what the peer sent before it closed.
  */
 #ifndef SINKD_NET_STREAM_H
 #define SINKD_NET_STREAM_H
@@ -22,6 +23,8 @@
 #include "net/wake.h"
 
 struct stream;
+struct stream_env;
+struct stream_target;
 struct tls_client; /* a TLS client configuration */
 
 struct stream_ops {
@@ -89,6 +92,12 @@ struct stream_env {
                                        with ERR_STOP; NULL: every wake ends it */
     bool (*aborted)(void *arg);     /* likewise for a write under way; NULL: never */
     void *arg;
+
+    /* What stream_connect and stream_pause do instead of TCP and sleeping: how tests put a script and
+     * a clock of their own underneath. NULL otherwise. */
+    enum err (*connect)(struct stream **out, const struct stream_env *env,
+                        const struct stream_target *target, int64_t deadline, struct errinfo *info);
+    enum err (*pause)(const struct stream_env *env, int64_t deadline);
 };
 
 /* Where to connect. Borrowed for the time of the call. */
