@@ -119,7 +119,10 @@ struct store_scan {
  * next would pass ${max_bytes} (the first always goes in), or the log's committed end, or some
  * milliseconds' worth of chunks were looked at (then scan->passed lets the caller go on: so a stop is
  * seen in time). No transaction outlives the call. Chunks without a wanted measurement are skipped by
- * their table. The bytes of a damaged chunk are set aside in the folder, once, and it is logged.
+ * their table. It stops before a damaged chunk, or numbers that are missing, unless ${batch} is empty, and
+ * returns right after passing such a stretch: so whoever counts knows that all else up to scan->passed,
+ * but for the points of the batch, was filtered. The bytes of a damaged chunk are set aside in the folder,
+ * once, and it is logged.
  * Errors: ERR_IO, ERR_NOMEM; the batch then holds what was added so far and ${scan} says up to where.
  */
 enum err store_read(struct store_reader *r, uint64_t after, const struct store_want *want,
