@@ -106,7 +106,14 @@ struct store_want {
     void *arg;
 };
 
+enum store_scan_end {
+    STORE_SCAN_END,  /* the log's committed end */
+    STORE_SCAN_FULL, /* the next point, or a damaged stretch, stands ahead and did not go in */
+    STORE_SCAN_MORE  /* enough was looked at for one call: call again */
+};
+
 struct store_scan {
+    enum store_scan_end end; /* why it returned */
     uint64_t passed;       /* the last sequence number looked at (or ${after} when there was none) */
     uint64_t damaged;      /* points of chunks that did not read back, within what was passed */
     uint64_t missing;      /* numbers that the log no longer holds, within what was passed */
