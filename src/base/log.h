@@ -60,7 +60,7 @@ struct log_limit {
     int64_t tokens_ms; /* private: zero at first means full */
     int64_t last_ms;
     bool started;
-    unsigned held_back; /* lines not written since the last one that was: say so in the next */
+    unsigned held_back; /* lines not written: the owner says so in the next line and sets it to 0 */
 };
 
 /* log_allow(limit, now_ms): whether a line may be written now; counts it. */
