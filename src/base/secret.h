@@ -43,7 +43,10 @@ bool secret_equal(const struct secret *s, struct slice value);
 /*
  * secret_mask(text, secrets, count):
  * Replace in ${text} every occurrence of a secret of three bytes or more (plain, percent-encoded,
- * base64) by "****". For texts that a peer sent back. ERR_NOMEM: ${text} is then emptied.
+ * escaped with backslashes, base64) by "****", and the first part of one, of three bytes or more,
+ * at the end of a text that was cut. For texts that a peer sent back; the work is the length of the
+ * text times that of the secrets, so cut it first. Pointers that are NULL are passed over.
+ * ERR_NOMEM (also when the longer text passes the maximum): ${text} is then emptied.
  */
 enum err secret_mask(struct buf *text, const struct secret *const *secrets, size_t count) MUST_USE;
 
