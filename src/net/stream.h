@@ -17,14 +17,10 @@
 #include <stdint.h>
 
 #include "base/attr.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/slice.h"
-#include "net/wake.h"
+#include "net/stream_env.h"
 
-struct stream;
-struct stream_env;
-struct stream_target;
 struct tls_client; /* a TLS client configuration */
 
 struct stream_ops {
@@ -33,6 +29,8 @@ struct stream_ops {
     enum err (*write)(struct stream *s, const struct slice *parts, size_t count, int64_t deadline,
                       struct errinfo *info);
     enum err (*wait)(struct stream *s, int64_t deadline, struct errinfo *info);
+    enum err (*wait_any)(struct stream *const *streams, size_t count, size_t *ready, int64_t deadline,
+                         struct errinfo *info);
     void (*close)(struct stream *s);
 };
 
@@ -84,22 +82,6 @@ stream_close(struct stream *s)
         s->ops->close(s);
 }
 
-/* What every stream of one owner shares. The owner keeps it alive for as long as its streams. */
-struct stream_env {
-    const struct clock *clock;
-    const struct wake *wake;        /* may be NULL: then nothing interrupts a wait */
-    bool (*stopped)(void *arg);     /* asked when the wake pipe fires: whether a read or wait is to end
-                                       with ERR_STOP; NULL: every wake ends it */
-    bool (*aborted)(void *arg);     /* likewise for a write under way; NULL: never */
-    void *arg;
-
-    /* What stream_connect and stream_pause do instead of TCP and sleeping: how tests put a script and
-     * a clock of their own underneath. NULL otherwise. */
-    enum err (*connect)(struct stream **out, const struct stream_env *env,
-                        const struct stream_target *target, int64_t deadline, struct errinfo *info);
-    enum err (*pause)(const struct stream_env *env, int64_t deadline);
-};
-
 /* Where to connect. Borrowed for the time of the call. */
 struct stream_target {
     struct slice host;  /* a name, an IPv4 or IPv6 address (without brackets) */
@@ -113,16 +95,24 @@ struct stream_target {
  * left), no delay on small writes, keep-alive probes and the unacknowledged-data timeout set, so that
  * a dead link is noticed. The look-up runs in a thread of its own; a stop or the deadline leaves it behind.
  * Errors: ERR_NAME (does not resolve: the text names the host), ERR_TIMEOUT, ERR_STOP, ERR_IO (refused,
- * unreachable, ...: the text names host, port and address), ERR_TLS, ERR_NOMEM.
+ * unreachable, ...: the text names host, port and address), ERR_TLS, ERR_NOMEM, ERR_CONFIG (asks for TLS
+ * in a build without it).
  */
 enum err stream_connect(struct stream **out, const struct stream_env *env,
                         const struct stream_target *target, int64_t deadline,
                         struct errinfo *info) MUST_USE;
 
-/* stream_wait_any(streams, count, ready, deadline, info): wait until one of the TCP streams can be
- * read; ${ready} is its index. Errors as stream_wait. All share one env; count at most 64. */
-enum err stream_wait_any(struct stream *const *streams, size_t count, size_t *ready, int64_t deadline,
-                         struct errinfo *info) MUST_USE;
+/*
+ * stream_wait_any(streams, count, ready, deadline, info):
+ * Wait until one of the streams, at least 1 and at most 64, can be read; ${ready} is its index. All are
+ * of one kind and share one env. Errors as stream_wait.
+ */
+static inline enum err MUST_USE
+stream_wait_any(struct stream *const *streams, size_t count, size_t *ready, int64_t deadline,
+                struct errinfo *info)
+{
+    return streams[0]->ops->wait_any(streams, count, ready, deadline, info);
+}
 
 /* stream_pause(env, deadline): sleep; ERR_TIMEOUT at the deadline, ERR_STOP when woken to stop. */
 enum err stream_pause(const struct stream_env *env, int64_t deadline) MUST_USE;
