@@ -26,6 +26,7 @@ struct loop {
     const struct clock *clock;
     int64_t now_ms;
     bool stopping;
+    bool ringing; /* timers are being called */
 
     struct pollfd *fds;          /* fds[i] belongs to watches[i]; fd -1 and NULL: an empty slot */
     struct loop_watch **watches;
@@ -209,6 +210,9 @@ loop_timer_set(struct loop *l, struct loop_timer *t, int64_t at_ms, void (*call)
         loop_timer_clear(l, t);
         return ERR_OK;
     }
+    /* A timer that re-arms itself for a time gone by must hold up neither the turn nor other timers. */
+    if (l->ringing && at_ms <= l->now_ms)
+        at_ms = l->now_ms + 1;
     t->at_ms = at_ms;
     t->call = call;
     t->arg = arg;
@@ -294,14 +298,15 @@ call_ready(struct loop *l, size_t slot)
 static void
 call_due(struct loop *l)
 {
-    size_t left = l->timers; /* a timer that re-arms itself for now must not hold the loop */
     struct loop_timer *t;
 
-    for (; left > 0 && l->timers > 0 && l->heap[0]->at_ms <= l->now_ms; left--) {
+    l->ringing = true;
+    while (l->timers > 0 && l->heap[0]->at_ms <= l->now_ms) {
         t = l->heap[0];
         loop_timer_clear(l, t);
         t->call(t->arg); /* may free t */
     }
+    l->ringing = false;
 }
 
 void
