@@ -19,6 +19,9 @@ FUZZ_SECONDS = 20
 # Folders of the builds that "asan" and the like make for themselves.
 SUB = build-
 
+# A comma for the arguments of functions.
+, := ,
+
 # ---- what there is ----------------------------------------------------------------------------
 
 find = $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(addprefix $(srcdir)/,$(1)))))
@@ -31,7 +34,7 @@ PEERS := $(patsubst %.c,%,$(call find,tests/peers/*.c))
 BENCHES := $(patsubst %.c,%,$(call find,tests/bench/*.c))
 FUZZERS := $(patsubst %.c,%,$(call find,tests/fuzz/fuzz_*.c))
 REPLAYS := $(patsubst tests/fuzz/fuzz_%,tests/fuzz/replay_%,$(FUZZERS))
-STYLE_CHECKS := $(call find,tests/check/check-*)
+STYLE_CHECKS := $(call find,tests/check/*)
 BINARY := $(if $(MAIN_OBJ),sinkd)
 
 OBJS := $(LIB_OBJS) $(MAIN_OBJ) $(SUPPORT_OBJS) tests/support/fuzz_main.o \
@@ -48,9 +51,9 @@ LINK = $(CC) $(SINKD_CFLAGS) $(CFLAGS) $(SINKD_LDFLAGS) $(LDFLAGS)
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all objects check-programs check check-unit check-style check-corpus check-e2e check-all \
-	lint fmt asan tsan valgrind scan-build clang-tidy analyzer musl-objects fuzz bench \
-	install install-strip uninstall clean distclean dist
+.PHONY: all objects check-programs check check-unit check-style check-corpus check-e2e \
+	check-short check-all lint fmt asan tsan valgrind scan-build clang-tidy analyzer musl-objects \
+	fuzz fuzz-run bench install install-strip uninstall clean distclean dist FORCE
 
 all: libsinkd.a $(BINARY)
 
@@ -104,7 +107,7 @@ $(REPLAYS): tests/fuzz/replay_%: tests/fuzz/fuzz_%.o tests/support/fuzz_main.o $
 # tests/run runs one kind of tests and adds its figures to the tally; "total" prints the sum.
 TALLY = check.tally
 RUN = SINKD_SRCDIR=$(srcdir) SINKD_BUILDDIR=$(CURDIR) RUNNER="$(RUNNER)" NM="$(NM)" CC="$(CC)" \
-	CPPFLAGS="$(CPPFLAGS)" sh $(srcdir)/tests/run $(TALLY)
+	CPPFLAGS="$(filter -I%,$(SINKD_CPPFLAGS)) $(CPPFLAGS)" sh $(srcdir)/tests/run $(TALLY)
 
 check-programs: all $(UNIT_TESTS) $(REPLAYS) $(PEERS) $(BENCHES)
 
@@ -129,3 +132,140 @@ check-corpus: $(REPLAYS)
 check-e2e: all $(PEERS)
 	@rm -f $(TALLY)
 	@$(RUN) e2e $(BINARY); $(RUN) total
+
+# What a build with sanitizers runs: the end-to-end scripts in their short form.
+check-short: check-programs
+	@rm -f $(TALLY)
+	@$(RUN) unit $(UNIT_TESTS); $(RUN) corpus $(REPLAYS); SINKD_E2E=short $(RUN) e2e $(BINARY); \
+	$(RUN) total
+
+# need TOOL,PACKAGE: an error that names the package when there is no such tool.
+need = @command -v $(1) >/dev/null 2>&1 || { echo "$(1) is missing: install $(2)" >&2; exit 1; }
+# sub NAME,ARGUMENTS: configure a build of its own in a folder here, as this one but for ARGUMENTS.
+sub = @mkdir -p $(SUB)$(1) && cd $(SUB)$(1) && { [ ! -f config.mak ] || [ config.mak -ot $(srcdir)/configure ]; } || exit 0; \
+	cd $(SUB)$(1) && $(CONFIGURE) --disable-hardening $(2) >configure.out || { cat configure.out; exit 1; }
+
+asan:
+	$(call sub,asan,CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address$(,)undefined -fno-sanitize-recover=all')
+	ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
+	UBSAN_OPTIONS=print_stacktrace=1 $(MAKE) -C $(SUB)asan check-short
+
+tsan:
+	$(call sub,tsan,CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=thread')
+	TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 $(MAKE) -C $(SUB)tsan check-short
+
+valgrind: check-programs
+	$(call need,valgrind,valgrind)
+	@rm -f $(TALLY)
+	@SINKD_TEST_SECONDS=1800 $(RUN) unit $(UNIT_TESTS); $(RUN) total
+valgrind: RUNNER = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
+
+scan-build:
+	$(call need,scan-build,clang-tools)
+	$(call sub,scan,CC=clang CFLAGS=-O1)
+	scan-build --status-bugs --use-cc=clang -o $(SUB)scan/report \
+		sh -c '$(MAKE) -C $(SUB)scan CC="$$CC" objects'
+
+clang-tidy:
+	$(call need,clang-tidy,clang-tidy)
+	clang-tidy --quiet --warnings-as-errors='*' $(addprefix $(srcdir)/,$(call find,src/*.c src/*/*.c)) -- \
+		$(INCLUDES) $(SINKD_CPPFLAGS) -std=c99
+
+analyzer:
+	$(call need,gcc,gcc)
+	$(call sub,analyzer,--enable-werror CC=gcc CFLAGS='-O2 -g -fanalyzer')
+	$(MAKE) -C $(SUB)analyzer all
+
+# Every file with musl's headers. Nothing is linked: a distribution's static libraries are made for
+# its own libc, so the answers that need them are given; only the headers are lent.
+musl-objects:
+	$(call need,musl-gcc,musl-tools)
+	@mkdir -p $(SUB)musl/include
+	@for dir in /usr/include /usr/include/$$(cc -dumpmachine) /usr/local/include; do \
+		for name in lmdb.h zlib.h zconf.h cmocka.h mbedtls psa; do \
+			[ ! -e $$dir/$$name ] || ln -sfn $$dir/$$name $(SUB)musl/include/$$name; done; done
+	$(call sub,musl,--enable-werror CC=musl-gcc CPPFLAGS='-isystem $(CURDIR)/$(SUB)musl/include' \
+		SINKD_HAVE_LMDB=yes SINKD_HAVE_ZLIB=yes SINKD_HAVE_TLS=yes SINKD_CMOCKA=yes)
+	$(MAKE) -C $(SUB)musl objects
+
+# libFuzzer, FUZZ_SECONDS for each target. What it finds is kept: fuzz-found/NAME/ has the inputs that
+# broke something, which then belong into tests/fuzz/corpus/NAME/ with the mending.
+fuzz:
+	$(call need,clang,clang)
+	$(call sub,fuzz,CC=clang CFLAGS='-O1 -g -fsanitize=fuzzer-no-link$(,)address$(,)undefined -fno-sanitize-recover=all')
+	$(MAKE) -C $(SUB)fuzz fuzz-run FUZZ_SECONDS=$(FUZZ_SECONDS)
+
+$(FUZZERS): tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.o $(SUPPORT_OBJS) libsinkd.a
+	$(call quiet,LINK)$(LINK) -fsanitize=fuzzer -o $@ $< $(TEST_LIBS) $(CMOCKA_LIBS)
+
+fuzz-run: $(FUZZERS)
+	@rm -f $(TALLY)
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) $(RUN) fuzz $(FUZZERS); $(RUN) total
+
+bench: all $(BENCHES)
+	@if [ -f $(srcdir)/tests/bench/run ]; then \
+		SINKD=$(CURDIR)/sinkd SINKD_BUILDDIR=$(CURDIR) $(srcdir)/tests/bench/run; \
+	else echo "There is no tests/bench/run." >&2; exit 1; fi
+
+# ---- the sources themselves -------------------------------------------------------------------
+
+C_FILES = $(addprefix $(srcdir)/,$(call find,src/*.[ch] src/*/*.[ch] tests/*/*.[ch]))
+SCRIPTS = $(shell cd $(srcdir) && find configure scripts .ci tests examples contrib -type f 2>/dev/null | \
+	while read -r f; do ! sed -n 1p "$$f" | grep -aqE '^\#!.*[/ ](ba|da)?sh( |$$)' || echo $(srcdir)/$$f; done)
+
+fmt:
+	$(call need,clang-format,clang-format)
+	clang-format -i $(C_FILES)
+
+lint: check-style
+	$(call need,clang-format,clang-format)
+	$(call need,shellcheck,shellcheck)
+	$(call need,cppcheck,cppcheck)
+	clang-format --dry-run -Werror $(C_FILES)
+	shellcheck $(SCRIPTS)
+	cppcheck --quiet --error-exitcode=1 --std=c99 --enable=warning,performance,portability \
+		--inline-suppr --suppress=missingIncludeSystem -I$(srcdir)/src -I. $(srcdir)/src
+
+check-all: check
+	$(MAKE) lint
+	$(MAKE) asan
+	$(MAKE) tsan
+	$(MAKE) valgrind
+	$(MAKE) scan-build
+	$(MAKE) clang-tidy
+	$(MAKE) analyzer
+	$(MAKE) musl-objects
+
+# ---- installing -------------------------------------------------------------------------------
+
+# No user is made and nothing is given to anybody: that is for the package, or for the operator.
+install: all
+	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(sysconfdir)/sinkd
+	$(INSTALL) -m 755 sinkd $(DESTDIR)$(bindir)/sinkd
+	@if [ -e $(DESTDIR)$(sysconfdir)/sinkd/sinkd.toml ]; then \
+		echo "kept $(DESTDIR)$(sysconfdir)/sinkd/sinkd.toml as it is"; \
+	elif [ -f $(srcdir)/sinkd.toml ]; then \
+		echo "$(INSTALL) -m 644 sinkd.toml $(DESTDIR)$(sysconfdir)/sinkd/sinkd.toml"; \
+		$(INSTALL) -m 644 $(srcdir)/sinkd.toml $(DESTDIR)$(sysconfdir)/sinkd/sinkd.toml; fi
+
+install-strip: install
+	$(STRIP) $(DESTDIR)$(bindir)/sinkd
+
+# The configuration and the store are the operator's and stay.
+uninstall:
+	rm -f $(DESTDIR)$(bindir)/sinkd
+
+clean:
+	rm -f sinkd libsinkd.a objects.list $(TALLY) $(OBJS) $(OBJS:.o=.d) $(UNIT_TESTS) $(PEERS) \
+		$(BENCHES) $(FUZZERS) $(REPLAYS)
+	rm -rf $(addprefix $(SUB),asan tsan scan analyzer musl fuzz)
+
+distclean:
+	[ ! -f config.mak ] || $(MAKE) clean
+	rm -f config.mak config.h config.log
+	[ ! -f Makefile ] || ! grep -q '^# Written by configure' Makefile || rm -f Makefile
+
+# From what is committed, with its time: the same commit gives the same bytes anywhere.
+dist:
+	git -C $(srcdir) archive --format=tar --prefix=sinkd-$(VERSION)/ HEAD | \
+		gzip -n -9 >sinkd-$(VERSION).tar.gz
