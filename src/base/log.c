@@ -129,19 +129,21 @@ put_field(struct out *o, const char *name, const char *value, bool always_quoted
         return;
     if (!as_json && !always_quoted && is_word(s)) {
         if (put_name(o, name, false))
-            (void)put(o, s);
+            (void)put(o, slice_to(s, sizeof(o->bytes) - CLOSING - o->n));
     } else if (put_name(o, name, true)) {
         put_quoted(o, s);
     }
 }
 
+/* Name and digits in one step: a name without its value would not be JSON. */
 static void
 put_number(struct out *o, const char *name, uint64_t value)
 {
-    uint8_t digits[NUM_TEXT];
+    uint8_t text[32 + NUM_TEXT];
+    int n = snprintf((char *)text, 32, as_json ? ",\"%s\":" : " %s=", name);
 
-    if (value != 0 && put_name(o, name, false))
-        (void)put(o, slice_make(digits, num_put_u64(digits, value)));
+    if (value != 0)
+        (void)put(o, slice_make(text, (size_t)n + num_put_u64(text + n, value)));
 }
 
 static void
