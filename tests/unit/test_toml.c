@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "daemon/toml.h"
+#include "support/guard.h"
 
 struct reading {
     struct toml_reader r;
@@ -264,6 +265,29 @@ test_a_value_has_a_limit(void **state)
     }
 }
 
+/* A file cut anywhere ends in items and errors, and nothing behind the cut is read. */
+static void
+test_every_prefix(void **state)
+{
+    static const char text[] = "[a]\r\nk = \"x\\u00e9\" # c\nl = ['a', \"b\"]\nm = -0x1F\nn = true\n";
+    struct toml_reader r;
+    struct toml_item item;
+
+    (void)state;
+    for (size_t n = 0; n < sizeof(text); n++) {
+        struct slice s = guard_copy(slice_make(text, n));
+        size_t items = 0;
+
+        toml_init(&r, s);
+        do {
+            assert_int_equal(toml_next(&r, &item), ERR_OK);
+            assert_true(items++ < 8);
+        } while (item.kind != TOML_END);
+        toml_free(&r);
+        guard_free(s);
+    }
+}
+
 /* Without memory the error travels up; nothing is left. */
 static void
 test_no_memory(void **state)
@@ -295,6 +319,7 @@ main(void)
         cmocka_unit_test(test_errors_are_found_one_by_one),
         cmocka_unit_test(test_an_open_array_is_one_error),
         cmocka_unit_test(test_a_value_has_a_limit),
+        cmocka_unit_test(test_every_prefix),
         cmocka_unit_test(test_no_memory),
     };
 
