@@ -104,7 +104,7 @@ bool server_would_admit(const struct server *s, size_t n);
 struct http_request *server_call_request(struct server_call *call);
 const struct addr *server_call_peer(const struct server_call *call);
 bool server_call_is_local(const struct server_call *call); /* the peer has a loopback address */
-int64_t server_call_started_ms(const struct server_call *call); /* the monotonic time of its first byte */
+int64_t server_call_started_ms(const struct server_call *call); /* monotonic: its first byte */
 
 void server_call_set_user(struct server_call *call, void *user);
 void *server_call_user(const struct server_call *call); /* NULL until set */
