@@ -90,17 +90,21 @@ struct lineproto_bad {
 
 /* The parser. Plain memory: nothing to free; a copy is a second parser at the same place. */
 struct lineproto {
-    const uint8_t *start, *p, *end; /* private */
+    const uint8_t *p, *end;         /* private */
+    const uint8_t *fast_end;        /* private: behind the last LF */
     const uint8_t *counted;         /* private: up to here the LFs are counted */
     uint64_t line_number;           /* private: of ${counted} */
     enum precision precision;
-    int64_t now_ns; /* for lines without a timestamp: truncated to the precision */
+    int64_t now_ns;
+    int64_t stamp_ns;               /* private: for lines without a timestamp */
+    int64_t unit_ns, stamp_max;     /* private: of a timestamp as it is written */
 };
 
 /*
  * lineproto_init(lp, body, precision, now_ns):
  * Start over ${body}, which stays the caller's and must outlive what comes out. ${now_ns} is the
- * time of receipt, one for the whole body.
+ * time of receipt, one for the whole body; lines without a timestamp get it, rounded down to the
+ * precision.
  */
 void lineproto_init(struct lineproto *lp, struct slice body, enum precision precision,
                     int64_t now_ns);

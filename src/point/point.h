@@ -66,6 +66,13 @@ bool point_next_tag(struct slice *rest, struct point_tag *tag);
 bool point_next_field(struct slice *rest, struct point_field *field);
 bool point_field_again(struct slice rest, const struct point_field *field);
 
+/* point_cut_field(rest, key, value): the same without a look at the value, which keeps its quotes. False
+ * at a key without a value; ${key} is filled even then. */
+bool point_cut_field(struct slice *rest, struct slice *key, struct slice *value);
+
+/* point_boolean(text, truth): whether ${text} is one of t T true True TRUE f F false False FALSE. */
+bool point_boolean(struct slice text, bool *truth);
+
 /* point_is_plain(raw): no backslash in it: the raw slice is the text. */
 bool point_is_plain(struct slice raw);
 

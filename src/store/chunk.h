@@ -49,7 +49,6 @@ struct chunk_origin {
 
 struct chunk_name { /* private */
     uint32_t offset, raw; /* in the lines of the chunk */
-    uint32_t size;        /* in the table */
     bool escaped;
 };
 
