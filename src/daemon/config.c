@@ -20,12 +20,12 @@
 #include "daemon/toml.h"
 
 #define FILE_MAX_BYTES ((size_t)1 << 20)
-#define SECTIONS_MAX 32
+#define SECTIONS_MAX   32
 
 struct load {
     struct config *c;
     struct config_report *report;
-    struct config_origin *origins;   /* one for each row of the table */
+    struct config_origin *origins; /* one for each row of the table */
     const struct config_key *keys;
     size_t count;
     const char *sections[SECTIONS_MAX]; /* seen in the file: names of the table */

@@ -142,8 +142,8 @@ void config_free(struct config *c);
  * NULL-terminated array as environ is; may be NULL).
  * Owns:   ${c} and ${report} are initialised here and freed by config_free and config_report_free,
  *         whatever is returned.
- * Errors: ERR_CONFIG: ${report} holds at least one error (an unreadable file is one too); all errors
- *         are found, not only the first. ERR_NOMEM. With ERR_OK there may be warnings.
+ * Errors: ERR_CONFIG: ${report} holds at least one error (an unreadable file is one too); all
+ *         errors are found, not only the first. ERR_NOMEM. With ERR_OK there may be warnings.
  */
 enum err config_load(struct config *c, const char *path, char *const *environment,
                      struct config_report *report) MUST_USE;

@@ -127,8 +127,7 @@ check_others(const struct check *k)
     if (c->auth.metrics_require_auth && !c->auth.enabled)
         say(k, true, "auth", "metrics_require_auth", "needs [auth] enabled = true");
     if (c->rate_limit.enabled && c->rate_limit.max_requests_per_second == 0)
-        say(k, false, "rate_limit", "enabled",
-            "has no effect while max_requests_per_second is 0");
+        say(k, false, "rate_limit", "enabled", "has no effect while max_requests_per_second is 0");
     if (url.n > 0 && !slice_starts(url, SLICE("http://")) && !slice_starts(url, SLICE("https://")))
         say(k, true, "cluster", "follow_url", "must begin with http:// or https://");
     if (slice_find(url, '@') < url.n)

@@ -8,8 +8,8 @@
 #include "daemon/config.h"
 #include "daemon/config_report.h"
 
-/* config_check(c, origins, report): ${origins} has one entry for each row of the table. Swaps reversed
- * pairs in ${c}; everything found goes to ${report}. */
+/* config_check(c, origins, report): ${origins} has one entry for each row of the table. Swaps
+ * reversed pairs in ${c}; everything found goes to ${report}. */
 void config_check(struct config *c, const struct config_origin *origins,
                   struct config_report *report);
 

@@ -11,8 +11,11 @@
 /* Where a member stands, for the offset and size of a row. */
 #define AT(member) offsetof(struct config, member), sizeof(((struct config *)0)->member)
 
+/* clang-format off */
 #define TEXT(section, key, member, fallback, help)                                                 \
     {section, key, CONFIG_TEXT, help, AT(member), fallback, 0, 0, CONFIG_TEXT_MAX, 0, {NULL}}
+#define CHOICE(section, key, member, fallback, help, ...)                                          \
+    {section, key, CONFIG_CHOICE, help, AT(member), NULL, fallback, 0, 0, 0, {__VA_ARGS__, NULL}}
 #define NUMBER(section, key, member, fallback, min, max, help)                                     \
     {section, key, CONFIG_INTEGER, help, AT(member), NULL, fallback, min, max, max, {NULL}}
 #define MEMORY(section, key, member, fallback, min, max, cap, help)                                \
@@ -21,22 +24,23 @@
     {section, key, CONFIG_BOOLEAN, help, AT(member), NULL, fallback, 0, 1, 1, {NULL}}
 #define LIST(section, key, member, help)                                                           \
     {section, key, CONFIG_LIST, help, AT(member), NULL, 0, 0, 64, 0, {NULL}}
+/* clang-format on */
 
 /* A 32-bit machine addresses at most 2 GiB for a process, and seldom maps as much in one piece. */
 #if SIZE_MAX <= UINT32_MAX
-#define CAP_BYTES(max) INT64_C(1073741824)
-#define CAP_MB(max) INT64_C(2000)
+#define CAP_BYTES(max)  INT64_C(1073741824)
+#define CAP_MB(max)     INT64_C(2000)
 #define DEFAULT_SIZE_MB 64
 #else
-#define CAP_BYTES(max) (max)
-#define CAP_MB(max) (max)
+#define CAP_BYTES(max)  (max)
+#define CAP_MB(max)     (max)
 #define DEFAULT_SIZE_MB 512
 #endif
 
-#define DAY INT64_C(86400)
-#define CENTURY (36525 * DAY)
-#define MAX_MB INT64_C(16000000) /* 16 TB */
-#define MAX_BODY INT64_C(1073741824)
+#define DAY          INT64_C(86400)
+#define CENTURY      (36525 * DAY)
+#define MAX_MB       INT64_C(16000000) /* 16 TB */
+#define MAX_BODY     INT64_C(1073741824)
 #define MAX_INFLIGHT INT64_C(68719476736)
 
 static const struct config_key keys[] = {
@@ -63,15 +67,15 @@ static const struct config_key keys[] = {
     TEXT("storage", "data_dir", storage.data_dir, "./data", "directory of the store"),
     MEMORY("storage", "max_size_mb", storage.max_size_mb, DEFAULT_SIZE_MB, 4, MAX_MB,
            CAP_MB(MAX_MB), "the store never grows past this"),
-    {"storage", "on_full", CONFIG_CHOICE,
-     "full store: \"reject\" new writes or \"drop_oldest\" points", AT(storage.on_full), NULL,
-     CONFIG_REJECT, 0, 0, 0, {"reject", "drop_oldest", NULL}},
+    CHOICE("storage", "on_full", storage.on_full, CONFIG_REJECT,
+           "full store: \"reject\" new writes or \"drop_oldest\" points", "reject", "drop_oldest"),
     MEMORY("storage", "keep_delivered_mb", storage.keep_delivered_mb, 0, 0, MAX_MB, CAP_MB(MAX_MB),
            "delivered points kept for START EARLIEST"),
     NUMBER("storage", "max_age_secs", storage.max_age_secs, 0, 0, CENTURY,
            "points that wait longer are dropped and counted; 0: never"),
-    {"storage", "sync", CONFIG_CHOICE, "when 204 is answered: \"always\", \"interval\" or \"none\"",
-     AT(storage.sync), NULL, CONFIG_SYNC_ALWAYS, 0, 0, 0, {"always", "interval", "none", NULL}},
+    CHOICE("storage", "sync", storage.sync, CONFIG_SYNC_ALWAYS,
+           "when 204 is answered: \"always\", \"interval\" or \"none\"", "always", "interval",
+           "none"),
     NUMBER("storage", "sync_interval_ms", storage.sync_interval_ms, 1000, 1, 3600000,
            "time between commits with sync = \"interval\""),
     NUMBER("storage", "commit_delay_us", storage.commit_delay_us, 0, 0, 10000000,
@@ -110,10 +114,10 @@ static const struct config_key keys[] = {
     NUMBER("auth", "pbkdf2_iterations", auth.pbkdf2_iterations, 210000, 1000, 10000000,
            "work to hash a password"),
 
-    {"logging", "level", CONFIG_CHOICE, "\"error\", \"warn\", \"info\" or \"debug\"",
-     AT(logging.level), NULL, LOG_INFO, 0, 0, 0, {"error", "warn", "info", "debug", NULL}},
-    {"logging", "format", CONFIG_CHOICE, "\"text\" or \"json\"", AT(logging.format), NULL,
-     CONFIG_LOG_TEXT, 0, 0, 0, {"text", "json", NULL}},
+    CHOICE("logging", "level", logging.level, LOG_INFO,
+           "\"error\", \"warn\", \"info\" or \"debug\"", "error", "warn", "info", "debug"),
+    CHOICE("logging", "format", logging.format, CONFIG_LOG_TEXT, "\"text\" or \"json\"", "text",
+           "json"),
 
     SWITCH("disk", "enabled", disk.enabled, 1, "watch the free space of the store's disk"),
     NUMBER("disk", "check_interval_secs", disk.check_interval_secs, 60, 1, DAY,
@@ -156,16 +160,11 @@ enum err
 config_keys_put_default(const struct config_key *k, struct buf *out)
 {
     switch (k->type) {
-    case CONFIG_TEXT:
-        return buf_printf(out, "\"%s\"", k->text == NULL ? "" : k->text);
-    case CONFIG_CHOICE:
-        return buf_printf(out, "\"%s\"", k->choices[k->number]);
-    case CONFIG_INTEGER:
-        return buf_printf(out, "%lld", (long long)k->number);
-    case CONFIG_BOOLEAN:
-        return buf_add_text(out, k->number ? "true" : "false");
-    case CONFIG_LIST:
-        return buf_add_text(out, "[]");
+    case CONFIG_TEXT: return buf_printf(out, "\"%s\"", k->text == NULL ? "" : k->text);
+    case CONFIG_CHOICE: return buf_printf(out, "\"%s\"", k->choices[k->number]);
+    case CONFIG_INTEGER: return buf_printf(out, "%lld", (long long)k->number);
+    case CONFIG_BOOLEAN: return buf_add_text(out, k->number ? "true" : "false");
+    case CONFIG_LIST: return buf_add_text(out, "[]");
     }
     return ERR_BAD;
 }

@@ -30,13 +30,13 @@ enum config_type {
 struct config_key {
     const char *section, *key;
     enum config_type type;
-    const char *help;  /* one line */
-    size_t offset;     /* of the member in struct config */
-    size_t size;       /* of the member */
-    const char *text;  /* TEXT: the default */
-    int64_t number;    /* INTEGER, BOOLEAN, CHOICE (an index): the default */
-    int64_t min, max;  /* INTEGER: smallest and largest; TEXT: bytes; LIST: strings */
-    int64_t cap;       /* INTEGER: what this machine's addresses hold; more is cut with a warning */
+    const char *help; /* one line */
+    size_t offset;    /* of the member in struct config */
+    size_t size;      /* of the member */
+    const char *text; /* TEXT: the default */
+    int64_t number;   /* INTEGER, BOOLEAN, CHOICE (an index): the default */
+    int64_t min, max; /* INTEGER: smallest and largest; TEXT: bytes; LIST: strings */
+    int64_t cap;      /* INTEGER: what this machine's addresses hold; more is cut with a warning */
     const char *choices[CONFIG_CHOICES];
 };
 

@@ -1,8 +1,9 @@
 /*
  * toml.h: a reader for the part of TOML 1.0 that the configuration needs.
  *
- * In it:     [table] headers of one name, bare keys, basic and literal strings of one line, integers
- *            in all four bases, booleans, arrays of strings (over several lines too), comments.
+ * In it:     [table] headers of one name, bare keys, basic and literal strings of one line,
+ *            integers in all four bases, booleans, arrays of strings (over several lines too),
+ *            comments.
  * Not in it: dotted and quoted keys, multi-line strings, floats, dates, inline tables, arrays of
  *            tables; each is an error that says so.
  * More lenient than TOML in one thing: a comment may hold any bytes.
@@ -42,11 +43,11 @@ struct toml_item {
 };
 
 /* The longest name of a table or key, the most text of one value, decoded. */
-#define TOML_NAME_MAX 64
+#define TOML_NAME_MAX  64
 #define TOML_VALUE_MAX 65536
 
 struct toml_reader {
-    struct slice rest;  /* private, all of it */
+    struct slice rest; /* private, all of it */
     unsigned line;
     struct buf scratch; /* the value of the last item, decoded */
 };
@@ -66,8 +67,8 @@ enum err toml_next(struct toml_reader *r, struct toml_item *item) MUST_USE;
 
 /*
  * toml_integer(text, out):
- * ${text} as a TOML integer: an optional sign, digits with single underscores between them, or 0x, 0o,
- * 0b forms. Errors: ERR_BAD; ERR_RANGE over int64.
+ * ${text} as a TOML integer: an optional sign, digits with single underscores between them, or 0x,
+ * 0o, 0b forms. Errors: ERR_BAD; ERR_RANGE over int64.
  */
 enum err toml_integer(struct slice text, int64_t *out) MUST_USE;
 

@@ -1,6 +1,6 @@
 /*
- * fuzz_toml.c: any bytes as a configuration file. The reader must end, never go back a line, find at
- * most one item a line, and give only text that a configuration may hold.
+ * fuzz_toml.c: any bytes as a configuration file. The reader must end, never go back a line, find
+ * at most one item a line, and give only text that a configuration may hold.
  */
 #include <assert.h>
 #include <stddef.h>

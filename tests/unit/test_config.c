@@ -173,24 +173,24 @@ test_every_error_with_its_line(void **state)
 
     (void)state;
     load(&l,
-         "port = 1\n"              /* 1: before a section */
+         "port = 1\n" /* 1: before a section */
          "[server]\n"
-         "prot = 1\n"              /* 3: unknown key */
-         "port = \"8086\"\n"       /* 4: wrong type */
-         "port = 1\n"              /* 5: repeated */
-         "bind_address = 127\n"    /* 6: wrong type */
-         "max_connections = 0\n"   /* 7: below */
-         "[serve]\n"               /* 8: unknown section */
-         "x = 1\n"                 /* 9: told by line 8 */
+         "prot = 1\n"            /* 3: unknown key */
+         "port = \"8086\"\n"     /* 4: wrong type */
+         "port = 1\n"            /* 5: repeated */
+         "bind_address = 127\n"  /* 6: wrong type */
+         "max_connections = 0\n" /* 7: below */
+         "[serve]\n"             /* 8: unknown section */
+         "x = 1\n"               /* 9: told by line 8 */
          "[sink]\n"
-         "enabled = \"true\"\n"    /* 11: wrong type */
-         "max_retries = 1.5\n"     /* 12: no value of TOML's */
-         "allow_hosts = \"a\"\n"   /* 13: wrong type */
-         "deny_hosts = [\"\"]\n"   /* 14: empty */
+         "enabled = \"true\"\n"  /* 11: wrong type */
+         "max_retries = 1.5\n"   /* 12: no value of TOML's */
+         "allow_hosts = \"a\"\n" /* 13: wrong type */
+         "deny_hosts = [\"\"]\n" /* 14: empty */
          "[storage]\n"
-         "sync = \"sometimes\"\n"  /* 16: not one of them */
-         "data_dir = \"\"\n"       /* 17: empty */
-         "[sink]\n",               /* 18: repeated */
+         "sync = \"sometimes\"\n" /* 16: not one of them */
+         "data_dir = \"\"\n"      /* 17: empty */
+         "[sink]\n",              /* 18: repeated */
          environment);
     assert_int_equal(l.err, ERR_CONFIG);
     expect_note(&l, 0, true, "sinkd.toml:1: key \"port\" stands before any [section]");
@@ -198,7 +198,8 @@ test_every_error_with_its_line(void **state)
     expect_note(&l, 2, true, "sinkd.toml:4: server.port: must be a whole number");
     expect_note(&l, 3, true, "sinkd.toml:5: server.port: is set in line 4 already");
     expect_note(&l, 4, true, "sinkd.toml:6: server.bind_address: must be a string");
-    expect_note(&l, 5, true, "sinkd.toml:7: server.max_connections: 0 is below the smallest value, 1");
+    expect_note(&l, 5, true,
+                "sinkd.toml:7: server.max_connections: 0 is below the smallest value, 1");
     expect_note(&l, 6, true, "sinkd.toml:8: unknown section [serve]");
     expect_note(&l, 7, true, "sinkd.toml:11: sink.enabled: must be true or false");
     expect_note(&l, 8, true, "sinkd.toml:12: sink.max_retries: not a value");
@@ -240,7 +241,8 @@ test_reversed_pairs_are_swapped(void **state)
 
     (void)state;
     load(&l,
-         "[sink]\nbackoff_base_secs = 60\n[disk]\nwarn_threshold_mb = 5\nreadonly_threshold_mb = 9\n",
+         "[sink]\nbackoff_base_secs = 60\n"
+         "[disk]\nwarn_threshold_mb = 5\nreadonly_threshold_mb = 9\n",
          NULL);
     assert_int_equal(l.err, ERR_OK);
     assert_int_equal(l.report.warnings, 2);

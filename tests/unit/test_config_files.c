@@ -1,6 +1,6 @@
 /*
- * test_config_files.c: the installed sinkd.toml and docs/user-guide/configuration.md say the same as
- * the table of keys: every key, its default, its values, and no key that is not there.
+ * test_config_files.c: the installed sinkd.toml and docs/user-guide/configuration.md say the same
+ * as the table of keys: every key, its default, its values, and no key that is not there.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -150,15 +150,9 @@ put_values(const struct config_key *k, struct buf *out)
     enum err err = ERR_OK;
 
     switch (k->type) {
-    case CONFIG_TEXT:
-        err = buf_add_text(out, "string");
-        break;
-    case CONFIG_BOOLEAN:
-        err = buf_add_text(out, "`true`, `false`");
-        break;
-    case CONFIG_LIST:
-        err = buf_add_text(out, "array of strings");
-        break;
+    case CONFIG_TEXT: err = buf_add_text(out, "string"); break;
+    case CONFIG_BOOLEAN: err = buf_add_text(out, "`true`, `false`"); break;
+    case CONFIG_LIST: err = buf_add_text(out, "array of strings"); break;
     case CONFIG_INTEGER:
         err = buf_printf(out, "%lld to %lld", (long long)k->min, (long long)k->max);
         break;

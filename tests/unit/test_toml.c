@@ -101,7 +101,8 @@ test_strings(void **state)
         {"\"\"", ""},
         {"''", ""},
         {"\"a\\tb\\n\\\"\\\\\\b\\f\\r\"", "a\tb\n\"\\\b\f\r"},
-        {"\"\\u00e9\\U0001F600\\u20AC\\u0041\"", "\xC3\xA9\xF0\x9F\x98\x80\xE2\x82\xAC" "A"},
+        {"\"\\u00e9\\U0001F600\\u20AC\\u0041\"", "\xC3\xA9\xF0\x9F\x98\x80\xE2\x82\xAC"
+                                                 "A"},
         {"\"gr\xC3\xBC\xC3\x9F\"", "gr\xC3\xBC\xC3\x9F"},
         {"'#\"\\n'", "#\"\\n"},
         {"\"tab\there\"", "tab\there"},
@@ -269,7 +270,8 @@ test_a_value_has_a_limit(void **state)
 static void
 test_every_prefix(void **state)
 {
-    static const char text[] = "[a]\r\nk = \"x\\u00e9\" # c\nl = ['a', \"b\"]\nm = -0x1F\nn = true\n";
+    static const char text[] = "[a]\r\nk = \"x\\u00e9\" # c\n"
+                               "l = ['a', \"b\"]\nm = -0x1F\nn = true\n";
     struct toml_reader r;
     struct toml_item item;
 
