@@ -142,8 +142,9 @@ check-short: check-programs
 # need TOOL,PACKAGE: an error that names the package when there is no such tool.
 need = @command -v $(1) >/dev/null 2>&1 || { echo "$(1) is missing: install $(2)" >&2; exit 1; }
 # sub NAME,ARGUMENTS: configure a build of its own in a folder here, as this one but for ARGUMENTS.
-sub = @mkdir -p $(SUB)$(1) && cd $(SUB)$(1) && { [ ! -f config.mak ] || [ config.mak -ot $(srcdir)/configure ]; } || exit 0; \
-	cd $(SUB)$(1) && $(CONFIGURE) --disable-hardening $(2) >configure.out || { cat configure.out; exit 1; }
+sub = @mkdir -p $(SUB)$(1) && cd $(SUB)$(1) && \
+	if [ ! -f config.mak ] || [ -n "$$(find $(srcdir)/configure ../config.mak -newer config.mak)" ]; then \
+	$(CONFIGURE) --disable-hardening $(2) >configure.out || { cat configure.out; exit 1; }; fi
 
 asan:
 	$(call sub,asan,CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address$(,)undefined -fno-sanitize-recover=all')
