@@ -17,26 +17,9 @@
 #include "base/err.h"
 #include "net/stream.h"
 #include "sink/option.h"
+#include "sink/round.h"
 #include "sink/sink_def.h"
-#include "store/batch.h"
 #include "store/store.h"
-
-/* What is known of one point of a round. */
-enum verdict {
-    VERDICT_OPEN,
-    VERDICT_DELIVERED, /* the destination confirmed it */
-    VERDICT_REFUSED    /* the destination, or a limit of the protocol, will never take it */
-};
-
-/*
- * A round: points that are offered, in the same order, until each has a verdict. It outlives
- * reconnects: what is confirmed is never sent again. A type sets verdicts and reads everything else.
- */
-struct round {
-    struct batch points;
-    uint8_t *verdicts; /* enum verdict, one a point */
-    size_t verdicts_cap;
-};
 
 /* What a failed delivery means for its points: docs/user-guide/delivery.md has the table. */
 enum delivery {
@@ -53,6 +36,7 @@ struct outcome {
     enum delivery what;
     enum store_error_kind kind; /* what it counts as, unless DONE */
     size_t from, to;            /* TOO_LARGE, REJECTED: the points of the request it is about */
+    bool names_points;          /* REJECTED: the answer speaks of points, not of the request */
     int64_t retry_after_ms;     /* THROTTLED, TRANSIENT: wait at least this long; 0: not said */
 };
 
@@ -117,7 +101,7 @@ struct sink {
 static inline void
 outcome_is(struct outcome *o, enum delivery what, enum store_error_kind kind)
 {
-    *o = (struct outcome){what, kind, 0, 0, 0};
+    *o = (struct outcome){what, kind, 0, 0, false, 0};
 }
 
 #endif
