@@ -523,7 +523,12 @@ runner_start(struct runner **out, const struct sink_def *def, const struct runne
     if (r == NULL)
         return errinfo_set(info, ERR_NOMEM, "no memory for sink \"%s\"", def->name);
     r->config = *config;
-    r->env = (struct sink_env){{config->clock, &r->wake, wait_is_over, is_aborted, r}, config->node};
+    r->env = (struct sink_env){.stream = {.clock = config->clock,
+                                          .wake = &r->wake,
+                                          .stopped = wait_is_over,
+                                          .aborted = is_aborted,
+                                          .arg = r},
+                               .node = config->node};
     r->limit = (struct log_limit){.burst = LOG_BURST, .every_ms = LOG_EVERY_MS};
     r->backoff.seed = (uint64_t)clock_wall_ns(config->clock) ^ ((uint64_t)def->id << 32);
     pthread_mutex_init(&r->lock, NULL);
