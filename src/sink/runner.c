@@ -21,11 +21,11 @@
 #define LOG_BURST 4
 #define LOG_EVERY_MS 15000
 
-/* What may end a wait of the thread. */
+/* What may end a wait of the thread, beside its deadline. */
 enum phase {
-    PHASE_IDLE,      /* every signal: new points, orders */
+    PHASE_IDLE,       /* every signal: new points, orders */
     PHASE_CONNECTING, /* orders */
-    PHASE_DELIVERING /* only the order to give up: the request under way ends first */
+    PHASE_DELIVERING  /* only the order to give up: the request under way ends first */
 };
 
 struct runner {
@@ -35,11 +35,11 @@ struct runner {
 
     pthread_mutex_t lock; /* guards what follows, up to the blank line */
     bool stopping, aborting, ended;
-    enum phase phase;
     struct sink_def *next_def; /* of ALTER, not taken over yet */
     struct runner_view view;
 
     /* The thread's own. */
+    enum phase phase;
     struct sink_def def;
     struct sink_env env;
     struct sink *sink;     /* NULL: not opened */
@@ -78,27 +78,15 @@ runner_status_name(enum runner_status status)
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-/* Whether a read or a wait of this thread is to end: asked when the pipe was signalled. */
 static bool
-wait_is_over(void *arg)
+has_orders(struct runner *r)
 {
-    struct runner *r = arg;
-    bool over = false;
+    bool any;
 
     pthread_mutex_lock(&r->lock);
-    switch (r->phase) {
-    case PHASE_IDLE:
-        over = true;
-        break;
-    case PHASE_CONNECTING:
-        over = r->stopping || r->next_def != NULL;
-        break;
-    case PHASE_DELIVERING:
-        over = r->aborting;
-        break;
-    }
+    any = r->stopping || r->next_def != NULL;
     pthread_mutex_unlock(&r->lock);
-    return over;
+    return any;
 }
 
 static bool
@@ -113,23 +101,20 @@ is_aborted(void *arg)
     return aborting;
 }
 
+static bool
+wait_is_over(void *arg)
+{
+    struct runner *r = arg;
+
+    return r->phase == PHASE_DELIVERING ? is_aborted(r) : has_orders(r);
+}
+
+/* When idle, every signal ends a wait and stays in the pipe until the orders are taken. */
 static void
 enter(struct runner *r, enum phase phase)
 {
-    pthread_mutex_lock(&r->lock);
     r->phase = phase;
-    pthread_mutex_unlock(&r->lock);
-}
-
-static bool
-has_orders(struct runner *r)
-{
-    bool any;
-
-    pthread_mutex_lock(&r->lock);
-    any = r->stopping || r->next_def != NULL;
-    pthread_mutex_unlock(&r->lock);
-    return any;
+    r->env.stream.stopped = phase == PHASE_IDLE ? NULL : wait_is_over;
 }
 
 static void
@@ -525,7 +510,6 @@ runner_start(struct runner **out, const struct sink_def *def, const struct runne
     r->config = *config;
     r->env = (struct sink_env){.stream = {.clock = config->clock,
                                           .wake = &r->wake,
-                                          .stopped = wait_is_over,
                                           .aborted = is_aborted,
                                           .arg = r},
                                .node = config->node};
