@@ -42,7 +42,8 @@ struct url {
  * url_parse(text, url, info):
  * Take apart scheme://[user[:password]@]host[:port][,host[:port]...][/path][?query].
  * A fragment, blanks, control bytes, bytes above 0x7e and broken percent-encoding are refused;
- * braces may stand in path and query (templates).
+ * braces and bars may stand in path and query (templates). So is an '@' behind the hosts: it may be
+ * the end of a password with an unencoded '/' or '?' in it, which would then pass for a path.
  * Errors: ERR_BAD, ERR_RANGE (longer than the limits above). ${info} (may be NULL) says what is
  *         wrong without quoting any part of the text: it may hold secrets.
  */
@@ -69,7 +70,7 @@ bool url_has_secret(const struct url *url);
  * user, username, pass, password, token, api_key, secret, auth, ... in any case, '-' as '_'. */
 bool url_key_is_secret(struct slice key);
 
-/* url_query_next(rest, key, value): the next key=value of a query, still encoded; false: none left. */
+/* url_query_next(rest, key, value): the next key=value of a query, still encoded; false: none. */
 bool url_query_next(struct slice *rest, struct slice *key, struct slice *value);
 
 #endif
