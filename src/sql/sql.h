@@ -21,8 +21,11 @@
 struct sql_script {
     struct sql_statement *statements;
     size_t count;     /* 0: only blanks, comments and ';' */
-    uint8_t *text;    /* private: resolved names and values, secrets among them */
-    size_t text_size; /* private */
+    /* private: resolved names and values, secrets among them; the arrays of the statements */
+    uint8_t *text;
+    size_t text_size;
+    void **lists;
+    size_t list_count;
 };
 
 struct sql_error {
