@@ -18,6 +18,7 @@
 #include "base/attr.h"
 #include "base/err.h"
 #include "base/slice.h"
+#include "daemon/server_budget.h"
 #include "http/http_request.h"
 #include "http/http_server.h"
 #include "net/addr.h"
@@ -35,13 +36,12 @@ enum server_rate { SERVER_RATE_NONE, SERVER_RATE_WRITE, SERVER_RATE_QUERY };
  *
  * head(call):         answer to refuse, or server_call_accept() the body. NULL, or neither done: a
  *                     body is read and dropped.
- * done(call):         the body is complete; answer, or take a ticket and answer later. A request
- * that
- *                     was accepted or has no body comes here at once after head().
- * over(call, status): always the last: the request was answered with ${status}, by the handler or
- * by
- *                     the server (408, 413, ...), or 0: the connection was lost without an answer.
- *                     Frees what server_call_user() holds, counts. May be NULL.
+ * done(call):         the body is complete; answer, or take a ticket and answer later. Without a
+ *                     body it comes at once after head().
+ * over(call, status): always the last, at which the request can still be looked at: it was
+ *                     answered with ${status}, by the handler or by the server (408, 413, ...), or
+ *                     0: the connection was lost without an answer. Frees what server_call_user()
+ *                     holds, counts. May be NULL.
  */
 struct server_route {
     const char *path;
@@ -89,15 +89,10 @@ size_t server_connections(const struct server *s);
 void *server_ctx(const struct server *s);
 struct server *server_of(const struct server_call *call);
 
-/*
- * The budget max_inflight_bytes: bodies are counted by the server until their call is over; what
- * the daemon keeps beyond that (chunks that wait in memory) it adds here and takes back.
- * server_would_admit(s, n): whether ${n} more bytes fit, or nothing else is in flight.
- */
-void server_hold(struct server *s, size_t n);
-void server_release(struct server *s, size_t n);
-size_t server_inflight(const struct server *s);
-bool server_would_admit(const struct server *s, size_t n);
+/* server_inflight(s): the budget max_inflight_bytes. Bodies are counted by the server until their
+ * call is over; what the daemon keeps beyond that (chunks that wait in memory) it holds there
+ * itself. */
+struct server_budget *server_inflight(struct server *s);
 
 /* The request; not const, so that http_request_parse_form() can be called. Valid until the
  * answer. */

@@ -42,7 +42,8 @@ void h1_body_init(struct h1_body *b, enum h1_framing framing, uint64_t length);
  * ERR_BAD: malformed; b->why says how: "invalid byte in chunk length", "http chunk length too
  * large", "malformed chunked encoding", "chunk extension or trailer too long".
  */
-enum err h1_body_next(struct h1_body *b, struct slice in, size_t *used, struct slice *data) MUST_USE;
+enum err h1_body_next(struct h1_body *b, struct slice in, size_t *used,
+                      struct slice *data) MUST_USE;
 
 /* h1_body_close(b): the sender closed. ERR_OK if the body is complete by that, else ERR_SHORT. */
 enum err h1_body_close(struct h1_body *b) MUST_USE;

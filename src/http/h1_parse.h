@@ -34,19 +34,21 @@ struct h1_head {
     bool expects_continue;       /* and it is 100-continue */
     enum h1_framing framing;
     uint64_t length;             /* of the body, with H1_LENGTH */
-    struct slice fields;         /* the field lines, checked; for h1_parse_field and h1_parse_next */
+    struct slice fields;         /* the field lines, checked: see h1_parse_next */
 };
 
-/* What is wrong, for the answer: a status (400, 431, 501, 505) and a static text. */
+/* What is wrong, for the answer. */
 struct h1_fault {
-    int status;
-    const char *text;
+    int status;       /* 400, 431, 501, 505 */
+    const char *text; /* static */
+    bool in_body;     /* InfluxDB's answer has this very text in its body */
 };
 
 /* Where the search for the end of a head stopped; zeroed at the start of a message. */
 struct h1_scan {
     size_t at;
-    size_t line; /* where the present line begins */
+    size_t line;  /* where the present line begins */
+    size_t lines; /* lines before it that were not empty */
 };
 
 /*

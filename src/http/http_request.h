@@ -34,7 +34,7 @@ struct http_request {
     struct slice query;        /* behind the '?', not decoded */
     struct http_params params; /* of the query */
     struct http_params form;   /* filled by http_request_parse_form */
-    struct buf body;           /* the content: chunks joined, gzip inflated */
+    struct buf body;           /* the content, decoded; a handler may free it */
     bool is_gzip;              /* it came as gzip */
 };
 
@@ -69,6 +69,11 @@ http_request_body(const struct http_request *r)
 {
     return buf_peek(&r->body);
 }
+
+/* http_request_methods(out, mask): "GET, HEAD" for an Allow field, in the order of the alphabet.
+ * Returns ${out}. */
+#define HTTP_METHODS_TEXT 48
+char *http_request_methods(char out[HTTP_METHODS_TEXT], unsigned mask);
 
 /* http_request_accepts(r, coding): whether Accept-Encoding lists ${coding} with a weight above 0.
  * */

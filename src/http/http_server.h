@@ -23,11 +23,11 @@
 #include "base/attr.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/gzip.h"
 #include "base/slice.h"
 #include "http/h1_body.h"
 #include "http/h1_parse.h"
-#include "http/h1_write.h"
+#include "http/http_answer.h"
+#include "http/http_content.h"
 #include "http/http_request.h"
 
 /* Bytes that may wait unread in a connection: one head, or pipelined requests. */
@@ -37,70 +37,42 @@
 /* An unwanted body up to this size is read and dropped so that the connection can be kept. */
 #define HTTP_DRAIN_MAX 262144
 
-/* What the connections of one server share; owned and changed by one thread. */
-struct http_env {
-    const char *version;     /* X-Influxdb-Version, "1.8.10-sinkd" */
-    const char *build;       /* X-Influxdb-Build, "OSS" */
-    char date[H1_DATE_TEXT]; /* the present Date; empty: none is sent */
-    uint8_t id_seed[16];     /* random bytes; request identifiers are made of them and a counter */
-    uint64_t id_count;
-    /* May ${more} bytes be added to a body that has ${have}? Counts them when it says yes. NULL:
-     * always. */
-    bool (*admit)(void *ctx, size_t have, size_t more);
-    void (*release)(void *ctx, size_t n); /* bytes that admit() counted are gone */
-    void *ctx;
-    struct gzip_reader *spare; /* private: kept between bodies */
-    struct gzip_writer *writer;
-};
-
-/* http_server_env_free(env): what env keeps for its connections, once they are all freed. */
-void http_server_env_free(struct http_env *env);
-
 enum http_event {
-    HTTP_WAIT,    /* nothing to do before more bytes came, or before the answer */
+    HTTP_WAIT,         /* nothing to do before more bytes came, or before the answer */
     HTTP_REQUEST_HEAD, /* a head is complete: accept or answer */
     HTTP_REQUEST_DONE, /* the body is complete: answer */
-    HTTP_REFUSED  /* the machine itself has answered the request that was begun (c->refused says with
-                     which status); one that was told as HTTP_REQUEST_HEAD is over by this */
+    HTTP_REFUSED       /* the machine has answered by itself, c->refused says with which status; a
+                          request that was told as HTTP_REQUEST_HEAD is over by this */
 };
 
 /* Which deadline applies. */
 enum http_phase {
     HTTP_IDLE,    /* no byte of a request is here: may be closed at any time */
-    HTTP_READING, /* a head or body has begun: request_timeout counts from the start of this phase */
+    HTTP_READING, /* a head or body has begun: the request's deadline counts from here */
     HTTP_WORKING, /* the request is complete and not answered */
-    HTTP_SENDING, /* answered; output waits for the client. Counts anew with each http_server_sent() */
-    HTTP_DRAINING /* answered; the rest of an unwanted body is skipped. As HTTP_READING */
+    HTTP_SENDING, /* answered; output waits for the client: counts anew with each byte sent */
+    HTTP_DRAINING /* answered; the rest of an unwanted body is skipped: as HTTP_READING */
 };
 
 struct http_conn {
     struct http_env *env;
-    struct http_request request; /* valid from HTTP_REQUEST_HEAD to the answer */
+    struct http_request request; /* valid from HTTP_REQUEST_HEAD to the step after the answer */
     struct buf in, out;
-    int refused;
+    int refused;            /* with HTTP_REFUSED */
     unsigned long requests; /* heads seen so far */
     /* private */
     struct h1_scan scan;
     struct h1_body body;
-    struct gzip_reader *gzip;
-    size_t body_max, charged, dropped;
+    struct http_content content;
+    size_t dropped;
     unsigned state;
-    bool eof, close_after, wants_continue, keep_body;
+    bool eof;            /* the client sends no more */
+    bool stopping;       /* close behind the request at hand */
+    bool owes_continue;  /* the client may be waiting for a 100 that was not sent */
+    bool tell_refused;   /* the next step says so */
+    bool request_over;   /* answered: the next step frees the request */
 };
 
-/* An answer. Zero means the usual in every field but status. */
-struct http_answer {
-    int status;
-    const char *type;     /* Content-Type; NULL: application/json */
-    struct slice body;
-    struct slice error;   /* not empty: the body is {"error":...} and X-Influxdb-Error says it too (not on 401) */
-    struct slice fields;  /* more header lines, each "Name: value\r\n"; made with h1_write_field */
-    unsigned retry_after_s; /* not 0: Retry-After */
-    const char *allow;    /* Allow, with 405 */
-    bool plain;           /* what lies outside the routes: no Request-Id, no CORS */
-    bool may_gzip;        /* compress the body if the client accepts it */
-    bool close;           /* close the connection behind this answer */
-};
 
 void http_server_init(struct http_conn *c, struct http_env *env);
 void http_server_free(struct http_conn *c);
@@ -125,8 +97,11 @@ enum http_event http_server_step(struct http_conn *c) MUST_USE;
  */
 void http_server_accept(struct http_conn *c, size_t max);
 
+/* http_server_is_undecided(c): told as HTTP_REQUEST_HEAD and neither accepted nor answered yet. */
+bool http_server_is_undecided(const struct http_conn *c);
+
 /* http_server_answer(c, a): answer the request at hand, at HTTP_REQUEST_HEAD or HTTP_REQUEST_DONE.
- * An answer beyond HTTP_OUTPUT_MAX becomes a 500. */
+ * An answer beyond HTTP_OUTPUT_MAX becomes a 500. Step afterwards. */
 void http_server_answer(struct http_conn *c, const struct http_answer *a);
 
 /* http_server_timeout(c): the request took too long: 408 and close; nothing when the phase is
