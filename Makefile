@@ -266,6 +266,7 @@ clean:
 	rm -f sinkd libsinkd.a objects.list $(TALLY) $(OBJS) $(OBJS:.o=.d) $(UNIT_TESTS) $(PEERS) \
 		$(BENCHES) $(FUZZERS) $(REPLAYS)
 	rm -rf $(addprefix $(SUB),asan tsan scan analyzer musl fuzz)
+	@[ "$(srcdir)" = "$(CURDIR)" ] || rm -rf src tests
 
 distclean:
 	[ ! -f config.mak ] || $(MAKE) clean
