@@ -182,6 +182,7 @@ take_file(struct load *l, const char *path)
 {
     static const char *const usual[] = {"./sinkd.toml", SINKD_CONFIG_FILE};
     struct buf text;
+    struct errinfo info;
     int sys = ENOENT;
     const char *name = path;
     enum err err = ERR_OK;
@@ -199,7 +200,8 @@ take_file(struct load *l, const char *path)
         l->c->file = mem_text(slice_of(name));
         err = l->c->file == NULL ? ERR_NOMEM : take_items(l, buf_peek(&text));
     } else if (path != NULL || (sys != ENOENT && sys != ENOTDIR)) {
-        config_report_add(l->report, true, "%s: cannot be read: %s", name, strerror(sys));
+        (void)errinfo_sys(&info, ERR_CONFIG, sys, "cannot be read");
+        config_report_add(l->report, true, "%s: %s", name, info.text);
     }
     buf_free(&text);
     return err;
