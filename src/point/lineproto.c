@@ -1,10 +1,10 @@
 /*
  * lineproto.c: step through a body of line protocol. See lineproto.h.
  *
- * Two ways. The fast way reads a line once, byte class by byte class, and accepts it only when it is
- * plainly good: what it accepts, InfluxDB accepts with the same meaning. At the first doubt it gives
- * up, and lineproto_exact.c judges the line. Its loops need no bounds: they run only on lines that an
- * LF ends, and an LF stops every one of them.
+ * Two ways. The fast way reads a line once, byte class by byte class, and accepts it only when it
+ * is plainly good: what it accepts, InfluxDB accepts with the same meaning. At the first doubt it
+ * gives up, and lineproto_exact.c judges the line. Its loops need no bounds: they run only on
+ * lines that an LF ends, and an LF stops every one of them.
  */
 #include "point/lineproto.h"
 
@@ -36,11 +36,11 @@ static const uint8_t digit[256] = {
 
 struct fast {
     const uint8_t *p;
-    const uint8_t *name;      /* of the tag or field last read */
+    const uint8_t *name; /* of the tag or field last read */
     size_t name_n;
-    unsigned types;           /* of the fields, a bit each */
-    bool repeated;            /* perhaps a name came twice */
-    bool named;               /* a field is not called time */
+    unsigned types; /* of the fields, a bit each */
+    bool repeated;  /* perhaps a name came twice */
+    bool named;     /* a field is not called time */
     uint64_t seen[SEEN_BITS / 64];
 };
 
@@ -63,8 +63,8 @@ lineproto_init(struct lineproto *lp, struct slice body, enum precision precision
         lp->fast_end--;
 }
 
-/* To the first byte from ${p} on that ends a name. An escape is stepped over when all readers agree on
- * it; at any other backslash the name ends, and so does the fast way. */
+/* To the first byte from ${p} on that ends a name. An escape is stepped over when all readers
+ * agree on it; at any other backslash the name ends, and so does the fast way. */
 static const uint8_t *
 skip_name(const uint8_t *p)
 {
@@ -306,8 +306,8 @@ fast_line(struct lineproto *lp, const uint8_t *start, struct lineproto_point *po
     return true;
 }
 
-/* The exact way for the line at ${lp->p}, whose first byte that is no blank is at ${start}. False: it
- * turned out to be empty. */
+/* The exact way for the line at ${lp->p}, whose first byte that is no blank is at ${start}. False:
+ * it turned out to be empty. */
 static bool
 exact_line(struct lineproto *lp, const uint8_t *start, struct lineproto_point *point,
            struct lineproto_bad *bad, enum lineproto_event *event)
@@ -389,12 +389,14 @@ static const struct wording wordings[LINEPROTO_REASONS] = {
     [LINEPROTO_DUPLICATE_TAGS] = {"duplicate_tags", "duplicate tags", ENDING_NONE},
     [LINEPROTO_MISSING_FIELD_KEY] = {"missing_field_key", "missing field key", ENDING_NONE},
     [LINEPROTO_MISSING_FIELD_VALUE] = {"missing_field_value", "missing field value", ENDING_NONE},
-    [LINEPROTO_INVALID_FIELD_FORMAT] = {"invalid_field_format", "invalid field format", ENDING_NONE},
+    [LINEPROTO_INVALID_FIELD_FORMAT] = {"invalid_field_format", "invalid field format",
+                                        ENDING_NONE},
     [LINEPROTO_INVALID_NUMBER] = {"invalid_number", "invalid number", ENDING_NONE},
     [LINEPROTO_INVALID_FLOAT] = {"invalid_float", "invalid float", ENDING_NONE},
     [LINEPROTO_INVALID_BOOLEAN] = {"invalid_boolean", "invalid boolean", ENDING_NONE},
     [LINEPROTO_INVALID_INTEGER] = {"invalid_integer", "unable to parse integer ", ENDING_INTEGER},
-    [LINEPROTO_INVALID_UNSIGNED] = {"invalid_unsigned", "unable to parse unsigned ", ENDING_UNSIGNED},
+    [LINEPROTO_INVALID_UNSIGNED] = {"invalid_unsigned", "unable to parse unsigned ",
+                                    ENDING_UNSIGNED},
     [LINEPROTO_INVALID_VALUE] = {"invalid_value", "invalid value: field-key=", ENDING_TEXT},
     [LINEPROTO_UNBALANCED_QUOTES] = {"unbalanced_quotes", "unbalanced quotes", ENDING_NONE},
     [LINEPROTO_BAD_TIMESTAMP] = {"bad_timestamp", "bad timestamp", ENDING_NONE},
@@ -402,14 +404,18 @@ static const struct wording wordings[LINEPROTO_REASONS] = {
     [LINEPROTO_TIMESTAMP_RANGE] = {"timestamp_range", "strconv.ParseInt: parsing ", ENDING_RANGE},
     [LINEPROTO_TIME_OUTSIDE_RANGE] = {"timestamp_range",
                                       "time outside range -9223372036854775806 - "
-                                      "9223372036854775806", ENDING_NONE},
+                                      "9223372036854775806",
+                                      ENDING_NONE},
     [LINEPROTO_INVALID_POINT] = {"invalid_point", "point is invalid", ENDING_NONE},
     [LINEPROTO_KEY_TOO_LONG] = {"key_too_long", "max key length exceeded: ", ENDING_KEY_MAX},
     [LINEPROTO_TOO_MANY_FIELDS] = {"too_many_fields", "too many fields: ", ENDING_FIELDS_MAX},
-    [LINEPROTO_FIELD_TYPE_CONFLICT] = {"field_type_conflict", "field type conflict: ", ENDING_TYPES},
-    [LINEPROTO_TIME_TAG] = {"time_tag", "invalid tag key: input tag \"time\" on measurement ", ENDING_NAME},
+    [LINEPROTO_FIELD_TYPE_CONFLICT] = {"field_type_conflict",
+                                       "field type conflict: ", ENDING_TYPES},
+    [LINEPROTO_TIME_TAG] = {"time_tag", "invalid tag key: input tag \"time\" on measurement ",
+                            ENDING_NAME},
     [LINEPROTO_TIME_FIELD] = {"time_field",
-                              "invalid field name: input field \"time\" on measurement ", ENDING_NAME},
+                              "invalid field name: input field \"time\" on measurement ",
+                              ENDING_NAME},
 };
 
 const char *
@@ -418,7 +424,8 @@ lineproto_reason_label(enum lineproto_reason reason)
     return wordings[reason].label;
 }
 
-/* Puts ${text} between ${before} and ${after}, cut where it gets too long (not inside a character). */
+/* Puts ${text} between ${before} and ${after}, cut where it gets too long (not inside a
+ * character). */
 static enum err
 put_echo(struct buf *out, const char *before, struct slice text, const char *after)
 {

@@ -57,16 +57,16 @@ enum lineproto_reason {
     LINEPROTO_INVALID_VALUE,    /* detail: the field key */
     LINEPROTO_UNBALANCED_QUOTES,
     LINEPROTO_BAD_TIMESTAMP,
-    LINEPROTO_TIMESTAMP_SYNTAX,   /* detail: the text */
-    LINEPROTO_TIMESTAMP_RANGE,    /* over int64; detail: the digits */
-    LINEPROTO_TIME_OUTSIDE_RANGE, /* fits, but not once it is nanoseconds */
-    LINEPROTO_INVALID_POINT,      /* bytes after the timestamp */
-    LINEPROTO_KEY_TOO_LONG,       /* length: how long */
-    LINEPROTO_TOO_MANY_FIELDS,    /* length: how many */
+    LINEPROTO_TIMESTAMP_SYNTAX,    /* detail: the text */
+    LINEPROTO_TIMESTAMP_RANGE,     /* over int64; detail: the digits */
+    LINEPROTO_TIME_OUTSIDE_RANGE,  /* fits, but not once it is nanoseconds */
+    LINEPROTO_INVALID_POINT,       /* bytes after the timestamp */
+    LINEPROTO_KEY_TOO_LONG,        /* length: how long */
+    LINEPROTO_TOO_MANY_FIELDS,     /* length: how many */
     LINEPROTO_FIELD_TYPE_CONFLICT, /* one field twice, two types; detail: the raw field key */
-    LINEPROTO_TIME_TAG,           /* a tag named time; detail: the raw measurement */
-    LINEPROTO_TIME_FIELD,         /* no field but ones named time; detail: the raw measurement */
-    LINEPROTO_REASONS             /* how many there are */
+    LINEPROTO_TIME_TAG,            /* a tag named time; detail: the raw measurement */
+    LINEPROTO_TIME_FIELD,          /* no field but ones named time; detail: the raw measurement */
+    LINEPROTO_REASONS              /* how many there are */
 };
 
 /* A good line. All slices lie in the body. */
@@ -75,8 +75,8 @@ struct lineproto_point {
     struct slice measurement; /* the start of key, raw */
     struct slice fields;      /* raw: "usage=1,n=2i" */
     int64_t time_ns;
-    bool escaped;             /* the measurement holds a backslash: point_unescape() it */
-    bool timed;               /* false: the line had no timestamp, time_ns is the time of receipt */
+    bool escaped; /* the measurement holds a backslash: point_unescape() it */
+    bool timed;   /* false: the line had no timestamp, time_ns is the time of receipt */
 };
 
 /* A refused line. All slices lie in the body. */
@@ -90,14 +90,14 @@ struct lineproto_bad {
 
 /* The parser. Plain memory: nothing to free; a copy is a second parser at the same place. */
 struct lineproto {
-    const uint8_t *p, *end;         /* private */
-    const uint8_t *fast_end;        /* private: behind the last LF */
-    const uint8_t *counted;         /* private: up to here the LFs are counted */
-    uint64_t line_number;           /* private: of ${counted} */
+    const uint8_t *p, *end;  /* private */
+    const uint8_t *fast_end; /* private: behind the last LF */
+    const uint8_t *counted;  /* private: up to here the LFs are counted */
+    uint64_t line_number;    /* private: of ${counted} */
     enum precision precision;
     int64_t now_ns;
-    int64_t stamp_ns;               /* private: for lines without a timestamp */
-    int64_t unit_ns, stamp_max;     /* private: of a timestamp as it is written */
+    int64_t stamp_ns;           /* private: for lines without a timestamp */
+    int64_t unit_ns, stamp_max; /* private: of a timestamp as it is written */
 };
 
 /*

@@ -11,8 +11,8 @@
 
 #include "base/slice.h"
 
-/* lineproto_dups_tags(tags): whether a raw tag key comes twice. ${tags} is checked text of less than
- * 64 KiB, without the first comma. */
+/* lineproto_dups_tags(tags): whether a raw tag key comes twice. ${tags} is checked text of less
+ * than 64 KiB, without the first comma. */
 bool lineproto_dups_tags(struct slice tags);
 
 enum lineproto_dups {

@@ -279,8 +279,8 @@ scan_boolean(struct scan *s)
         refuse(s, LINEPROTO_INVALID_BOOLEAN);
 }
 
-/* At an '=' outside of quotes: the key before it and the value behind it, which is stepped over unless
- * it is a string. */
+/* At an '=' outside of quotes: the key before it and the value behind it, which is stepped over
+ * unless it is a string. */
 static void
 scan_equals(struct scan *s)
 {
@@ -373,9 +373,10 @@ scan_time(struct scan *s, int64_t now_ns, enum precision precision, struct linep
         return;
     err = num_i64(text, &point->time_ns);
     if (err != ERR_OK)
-        refuse_detail(
-            s, err == ERR_BAD ? LINEPROTO_TIMESTAMP_SYNTAX : LINEPROTO_TIMESTAMP_RANGE, text);
-    else if (point->time_ns > LINEPROTO_TIME_MAX / unit || point->time_ns < -LINEPROTO_TIME_MAX / unit)
+        refuse_detail(s, err == ERR_BAD ? LINEPROTO_TIMESTAMP_SYNTAX : LINEPROTO_TIMESTAMP_RANGE,
+                      text);
+    else if (point->time_ns > LINEPROTO_TIME_MAX / unit ||
+             point->time_ns < -LINEPROTO_TIME_MAX / unit)
         refuse(s, LINEPROTO_TIME_OUTSIDE_RANGE);
     else
         point->time_ns *= unit;

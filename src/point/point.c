@@ -101,8 +101,8 @@ bool
 point_boolean(struct slice text, bool *truth)
 {
     static const struct slice spellings[] = {
-        SLICE_INIT("t"),    SLICE_INIT("T"), SLICE_INIT("true"), SLICE_INIT("True"),
-        SLICE_INIT("TRUE"), SLICE_INIT("f"), SLICE_INIT("F"),    SLICE_INIT("false"),
+        SLICE_INIT("t"),     SLICE_INIT("T"),     SLICE_INIT("true"), SLICE_INIT("True"),
+        SLICE_INIT("TRUE"),  SLICE_INIT("f"),     SLICE_INIT("F"),    SLICE_INIT("false"),
         SLICE_INIT("False"), SLICE_INIT("FALSE"),
     };
 
@@ -294,7 +294,7 @@ point_put_line(struct buf *out, struct slice line, int64_t time_ns, enum precisi
         return ERR_NOMEM;
     memcpy(room, line.p, line.n);
     room[line.n] = ' ';
-    buf_commit(out, line.n + 1 +
-                        num_put_i64(room + line.n + 1, precision_from_ns(time_ns, precision)));
+    buf_commit(out,
+               line.n + 1 + num_put_i64(room + line.n + 1, precision_from_ns(time_ns, precision)));
     return ERR_OK;
 }

@@ -1,9 +1,9 @@
 /*
  * point.h: look into one stored line: measurement, tags, fields with their types.
  *
- * A stored line is what lineproto accepted: key, one space, fields; its timestamp is kept beside it.
- * Reading allocates nothing: what comes out are raw slices of the line, and escapes are taken off
- * into the caller's memory. Reads stay inside the line whatever it holds.
+ * A stored line is what lineproto accepted: key, one space, fields; its timestamp is kept beside
+ * it. Reading allocates nothing: what comes out are raw slices of the line, and escapes are taken
+ * off into the caller's memory. Reads stay inside the line whatever it holds.
  * Not for: checking a line (lineproto.h).
  */
 #ifndef SINKD_POINT_POINT_H
@@ -44,10 +44,10 @@ struct point_field {
     struct slice text; /* raw value; of a string without its quotes: unescape as POINT_STRING */
     enum point_type type;
     union {
-        double number;     /* POINT_FLOAT */
-        int64_t integer;   /* POINT_INTEGER */
-        uint64_t whole;    /* POINT_UNSIGNED */
-        bool truth;        /* POINT_BOOLEAN */
+        double number;   /* POINT_FLOAT */
+        int64_t integer; /* POINT_INTEGER */
+        uint64_t whole;  /* POINT_UNSIGNED */
+        bool truth;      /* POINT_BOOLEAN */
     } value;
 };
 
@@ -66,18 +66,19 @@ bool point_next_tag(struct slice *rest, struct point_tag *tag);
 bool point_next_field(struct slice *rest, struct point_field *field);
 bool point_field_again(struct slice rest, const struct point_field *field);
 
-/* point_cut_field(rest, key, value): the same without a look at the value, which keeps its quotes. False
- * at a key without a value; ${key} is filled even then. */
+/* point_cut_field(rest, key, value): the same without a look at the value, which keeps its quotes.
+ * False at a key without a value; ${key} is filled even then. */
 bool point_cut_field(struct slice *rest, struct slice *key, struct slice *value);
 
-/* point_boolean(text, truth): whether ${text} is one of t T true True TRUE f F false False FALSE. */
+/* point_boolean(text, truth): whether ${text} is one of t T true True TRUE f F false False
+ * FALSE. */
 bool point_boolean(struct slice text, bool *truth);
 
 /* point_is_plain(raw): no backslash in it: the raw slice is the text. */
 bool point_is_plain(struct slice raw);
 
-/* point_unescape(part, raw, out): take the escapes off, once. ${out} has room for raw.n bytes (it may
- * be the raw bytes themselves). Returns the length. */
+/* point_unescape(part, raw, out): take the escapes off, once. ${out} has room for raw.n bytes (it
+ * may be the raw bytes themselves). Returns the length. */
 size_t point_unescape(enum point_part part, struct slice raw, uint8_t *out);
 
 /* point_put(out, part, raw): append the unescaped text. ERR_NOMEM. */
@@ -94,8 +95,8 @@ bool point_find_tag(const struct point *p, struct slice name, struct slice *raw)
 
 /*
  * point_copy(part, raw, out, size, text):
- * The unescaped text of ${raw} in ${text}: ${raw} itself when it is plain, else in ${out}, which has
- * ${size} bytes. ERR_RANGE: it is longer; ${text} then holds what fits.
+ * The unescaped text of ${raw} in ${text}: ${raw} itself when it is plain, else in ${out}, which
+ * has ${size} bytes. ERR_RANGE: it is longer; ${text} then holds what fits.
  */
 enum err point_copy(enum point_part part, struct slice raw, uint8_t *out, size_t size,
                     struct slice *text) MUST_USE;

@@ -10,14 +10,7 @@
 #include "base/err.h"
 #include "base/slice.h"
 
-enum precision {
-    PRECISION_NS,
-    PRECISION_US,
-    PRECISION_MS,
-    PRECISION_S,
-    PRECISION_M,
-    PRECISION_H
-};
+enum precision { PRECISION_NS, PRECISION_US, PRECISION_MS, PRECISION_S, PRECISION_M, PRECISION_H };
 
 /*
  * precision_parse(text, out):

@@ -101,13 +101,13 @@ is_name(const struct chunk_builder *b, uint32_t number, struct slice raw)
     return name->raw == raw.n && memcmp(lines_at(b) + name->offset, raw.p, raw.n) == 0;
 }
 
-/* The number of the measurement ${raw} in the open chunk; name_count when it is new: ${slot} is then
- * where its number goes. */
+/* The number of the measurement ${raw} in the open chunk; name_count when it is new: ${slot} is
+ * then where its number goes. */
 static uint32_t
 find_name(const struct chunk_builder *b, struct slice raw, uint32_t *slot)
 {
-    uint32_t hash = (uint32_t)raw.n * 37 + raw.p[0] + raw.p[raw.n / 2] * 59U +
-                    raw.p[raw.n - 1] * 11U;
+    uint32_t hash =
+        (uint32_t)raw.n * 37 + raw.p[0] + raw.p[raw.n / 2] * 59U + raw.p[raw.n - 1] * 11U;
 
     if (b->name_count > 0 && is_name(b, b->last_name, raw))
         return b->last_name;
@@ -120,9 +120,9 @@ find_name(const struct chunk_builder *b, struct slice raw, uint32_t *slot)
 
 /* One point on its way into a chunk. */
 struct entry {
-    size_t line;                    /* bytes of its line */
+    size_t line; /* bytes of its line */
     uint32_t name, slot;
-    size_t name_bytes;              /* of a new name in the table, at most; else 0 */
+    size_t name_bytes; /* of a new name in the table, at most; else 0 */
     size_t index_bytes;
     uint8_t index[3 * VARINT_MAX];
 };
@@ -153,8 +153,7 @@ fits(const struct chunk_builder *b, const struct entry *entry)
     return head_bytes(b) + b->lines + b->index_bytes + b->name_bytes + entry->line +
                    entry->index_bytes + entry->name_bytes <=
                b->limit &&
-           b->index_bytes + entry->index_bytes <= CHUNK_INDEX_MAX &&
-           entry->name < CHUNK_NAMES_MAX;
+           b->index_bytes + entry->index_bytes <= CHUNK_INDEX_MAX && entry->name < CHUNK_NAMES_MAX;
 }
 
 static enum err
@@ -169,8 +168,8 @@ put_entry(struct chunk_builder *b, const struct lineproto_point *point, const st
     memcpy(p + point->key.n + 1, point->fields.p, point->fields.n);
     buf_commit(b->out, entry->line);
     if (entry->name == b->name_count) {
-        b->names[entry->name] = (struct chunk_name){
-            (uint32_t)b->lines, (uint32_t)point->measurement.n, point->escaped};
+        b->names[entry->name] =
+            (struct chunk_name){(uint32_t)b->lines, (uint32_t)point->measurement.n, point->escaped};
         b->slots[entry->slot] = (uint8_t)(entry->name + 1);
         b->name_count++;
     }

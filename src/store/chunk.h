@@ -8,7 +8,8 @@
  *   0 u8 version (1) | 1 u8 flags (0) | 2 u16 zero | 4 u32 CRC-32C of all that follows
  *   8 u32 length of the chunk | 12 u32 count of points | 16 i64 time accepted, ns since 1970
  *  24 i64 monotonic ms at acceptance | 32 u32 run | 36 u32 bytes of lines | 40 u32 bytes of index
- *  44 u16 count of names | 46 u16 bytes of database | 48 u16 bytes of retention policy | 50 u16 zero
+ *  44 u16 count of names | 46 u16 bytes of database | 48 u16 bytes of retention policy | 50 u16
+ * zero
  *  52 i64 base timestamp, ns
  *  60 database | retention policy | lines | index | names
  *
@@ -32,10 +33,10 @@
 #include "point/lineproto.h"
 
 #define CHUNK_HEAD 60u
-#define CHUNK_NAMES_MAX 255u       /* measurements in one chunk; then the next one begins */
-#define CHUNK_NAME_BYTES_MAX 255u  /* of a database or retention policy */
-#define CHUNK_INDEX_MAX 4096u      /* bytes of index in one chunk; then the next one begins */
-#define CHUNK_LIMIT_MIN 1024u      /* smallest limit */
+#define CHUNK_NAMES_MAX 255u      /* measurements in one chunk; then the next one begins */
+#define CHUNK_NAME_BYTES_MAX 255u /* of a database or retention policy */
+#define CHUNK_INDEX_MAX 4096u     /* bytes of index in one chunk; then the next one begins */
+#define CHUNK_LIMIT_MIN 1024u     /* smallest limit */
 
 /* Where points come from. Slices are borrowed. */
 struct chunk_origin {
@@ -47,7 +48,7 @@ struct chunk_origin {
 
 /* ---- building ---- */
 
-struct chunk_name { /* private */
+struct chunk_name {       /* private */
     uint32_t offset, raw; /* in the lines of the chunk */
     bool escaped;
 };
@@ -60,16 +61,16 @@ struct chunk_builder {
     struct buf *out;
     struct chunk_origin origin;
     size_t limit;
-    size_t base;           /* private: of the open chunk's length word, from the head of out */
-    size_t lines;          /* private: bytes of lines so far */
+    size_t base;  /* private: of the open chunk's length word, from the head of out */
+    size_t lines; /* private: bytes of lines so far */
     size_t index_bytes, name_bytes;
-    uint32_t count;        /* private: points in the open chunk; 0: none is open */
+    uint32_t count; /* private: points in the open chunk; 0: none is open */
     uint32_t name_count, last_name;
     int64_t base_ns, last_ns;
-    uint64_t points;       /* in all, the open chunk's too */
-    uint64_t chunks;       /* finished ones */
-    uint64_t pages;        /* that the finished ones take, of limit + 16 bytes each */
-    uint8_t slots[512];    /* private: name number + 1 by hash */
+    uint64_t points;    /* in all, the open chunk's too */
+    uint64_t chunks;    /* finished ones */
+    uint64_t pages;     /* that the finished ones take, of limit + 16 bytes each */
+    uint8_t slots[512]; /* private: name number + 1 by hash */
     struct chunk_name names[CHUNK_NAMES_MAX];
     uint8_t index[CHUNK_INDEX_MAX];
 };
@@ -94,12 +95,12 @@ bool chunk_split(struct slice *rest, struct slice *chunk);
 /* ---- reading ---- */
 
 struct chunk {
-    struct chunk_origin origin; /* slices of the value */
-    uint32_t count;             /* points */
-    uint32_t name_count;        /* 0 after chunk_header() */
+    struct chunk_origin origin;          /* slices of the value */
+    uint32_t count;                      /* points */
+    uint32_t name_count;                 /* 0 after chunk_header() */
     struct slice names[CHUNK_NAMES_MAX]; /* measurements, unescaped */
-    struct slice lines, index;  /* private */
-    int64_t base_ns;            /* private */
+    struct slice lines, index;           /* private */
+    int64_t base_ns;                     /* private */
 };
 
 /*
@@ -127,9 +128,9 @@ struct chunk_point {
 /* A place in a chunk. */
 struct chunk_cursor {
     const struct chunk *chunk;
-    uint32_t at;       /* the number of the next point, from 0 */
+    uint32_t at;        /* the number of the next point, from 0 */
     size_t line, index; /* private */
-    int64_t time_ns;   /* private */
+    int64_t time_ns;    /* private */
 };
 
 /* chunk_first(cursor, chunk): before the first point of an opened chunk, which is kept.
