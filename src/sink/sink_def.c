@@ -356,8 +356,8 @@ sink_def_check(const struct sink_def *d, struct errinfo *info)
     if (err != ERR_OK)
         return err;
     if ((d->type->formats & (1u << d->format)) == 0)
-        return errinfo_set(info, ERR_CONFIG, "type %s has no format %s", d->type->name,
-                           sink_def_format_name(d->format));
+        return errinfo_set(info, ERR_CONFIG, "format %s is not available for type %s",
+                           sink_def_format_name(d->format), d->type->name);
     if (!d->type->has_url && (d->username != NULL || secret_is_set(&d->password)))
         return errinfo_set(info, ERR_CONFIG, "type %s takes no USERNAME and no PASSWORD",
                            d->type->name);

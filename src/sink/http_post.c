@@ -1,0 +1,539 @@
+/*
+ * http_post.c: see http_post.h.
+ */
+#include "sink/http_post.h"
+
+#include <stdio.h>
+
+#include "base/gzip.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "http/http_client.h"
+#include "http/http_snippet.h"
+#include "point/precision.h"
+#include "sink/http_verdict.h"
+#include "sink/secret_file.h"
+#include "sink/template.h"
+
+#define HEADERS_MAX 40
+#define SECRETS_MAX 64
+#define BODY_MAX ((size_t)256 << 20) /* far above what a request may bring in */
+#define GZIP_LEVEL 3                 /* as fast as 1 on line protocol, and smaller */
+
+struct http_post {
+    const struct sink_def *def;
+    const struct sink_env *env;
+    struct http_client *client;
+    struct template *target;
+    struct http_success success;
+    struct gzip_writer *gzip;           /* NULL: bodies go as they are */
+    struct buf head;                    /* the text of the header lines: holds secrets */
+    struct slice headers[HEADERS_MAX];  /* lines of it */
+    size_t header_count;
+    struct secret secrets[SECRETS_MAX]; /* what must not be quoted from an answer */
+    size_t secret_count;
+    struct buf url, packed;             /* of the request under way */
+    int64_t timeout_ms;
+};
+
+/* ---- checks ------------------------------------------------------------------------------------- */
+
+static bool
+is_token(struct slice s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        uint8_t c = s.p[i];
+
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
+              || strchr("!#$%&'*+-.^_`|~", c) != NULL))
+            return false;
+    }
+    return s.n > 0;
+}
+
+static bool
+is_field_value(struct slice s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if ((s.p[i] < 0x20 && s.p[i] != '\t') || s.p[i] == 0x7f)
+            return false;
+    }
+    return true;
+}
+
+/* Headers that the client writes itself. */
+static bool
+is_reserved(struct slice name)
+{
+    static const struct slice reserved[]
+        = {SLICE_INIT("content-length"), SLICE_INIT("transfer-encoding"), SLICE_INIT("connection"),
+           SLICE_INIT("content-encoding"), SLICE_INIT("content-type"), SLICE_INIT("expect")};
+
+    for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
+        if (slice_eq_nocase(reserved[i], name))
+            return true;
+    }
+    return false;
+}
+
+/* The next line of the option `headers` that is not empty; false at the end. */
+static bool
+next_header(struct slice *rest, struct slice *line)
+{
+    while (slice_split(rest, '\n', line)) {
+        *line = slice_trim(*line);
+        if (line->n > 0 && line->p[line->n - 1] == '\r')
+            line->n--;
+        if (line->n > 0)
+            return true;
+    }
+    return false;
+}
+
+static enum err
+check_headers(const struct sink_def *def, struct errinfo *info)
+{
+    struct slice rest = sink_def_text(def, "headers"), line;
+    size_t count = 0;
+
+    while (next_header(&rest, &line)) {
+        size_t colon = slice_find(line, ':');
+
+        if (colon == line.n || !is_token(slice_to(line, colon)) || !is_field_value(line))
+            return errinfo_set(info, ERR_CONFIG,
+                               "option headers takes lines like 'Name: value'; line %zu is none",
+                               count + 1);
+        if (is_reserved(slice_to(line, colon)))
+            return errinfo_set(info, ERR_CONFIG, "option headers must not set %.*s",
+                               (int)colon, (const char *)line.p);
+        if (++count > HEADERS_MAX - 8)
+            return errinfo_set(info, ERR_CONFIG, "option headers takes at most %d lines",
+                               HEADERS_MAX - 8);
+    }
+    return ERR_OK;
+}
+
+/* What the points are sent in must be what the URL tells the server. */
+static enum err
+check_precision(const struct sink_def *def, const struct url *url, struct errinfo *info)
+{
+    struct slice rest = url->query, key, value;
+    enum precision said = PRECISION_NS, sent = (enum precision)sink_def_number(def, "precision");
+
+    while (url_query_next(&rest, &key, &value)) {
+        if (!slice_eq(key, SLICE("precision")))
+            continue;
+        if (precision_parse(value, &said) != ERR_OK)
+            return errinfo_set(info, ERR_CONFIG, "the URL's precision is none of ns, us, ms, s");
+        break;
+    }
+    if (said != sent)
+        return errinfo_set(info, ERR_CONFIG,
+                           "the URL says precision %s, the option precision says %s: make them agree",
+                           precision_name(said), precision_name(sent));
+    return ERR_OK;
+}
+
+static enum err
+check_target(const struct url *url, struct errinfo *info)
+{
+    struct template *t;
+    struct slice text = slice_make(url->path.p, url->path.n + (url->has_query ? url->query.n + 1 : 0));
+    enum err err;
+
+    if (url->host_count != 1)
+        return errinfo_set(info, ERR_CONFIG, "the URL of an HTTP sink has one host");
+    if (url->path.n == 0)
+        return errinfo_set(info, ERR_CONFIG,
+                           "the URL of an HTTP sink needs a path, like http://host:8086/write?db=mydb");
+    err = template_open(&t, text, TEMPLATE_HTTP, info);
+    if (err == ERR_OK)
+        template_close(t);
+    return err;
+}
+
+static enum err
+check_credentials(const struct sink_def *def, struct errinfo *info)
+{
+    bool basic = def->username != NULL || secret_is_set(&def->password)
+                 || sink_def_is_set(def, "password_file");
+    bool bearer = sink_def_is_set(def, "bearer_token") || sink_def_is_set(def, "bearer_token_file");
+
+    if (basic && def->username == NULL)
+        return errinfo_set(info, ERR_CONFIG, "a password needs a USERNAME beside it");
+    if (basic && bearer)
+        return errinfo_set(info, ERR_CONFIG, "USERNAME and a bearer token exclude each other");
+    if (sink_def_is_set(def, "bearer_token") && sink_def_is_set(def, "bearer_token_file"))
+        return errinfo_set(info, ERR_CONFIG, "bearer_token and bearer_token_file exclude each other");
+    if (!is_field_value(sink_def_text(def, "bearer_token"))
+        || !is_field_value(sink_def_text(def, "user_agent")))
+        return errinfo_set(info, ERR_CONFIG, "a header value must not hold control bytes");
+    if (secret_is_set(&def->password) && sink_def_is_set(def, "password_file"))
+        return errinfo_set(info, ERR_CONFIG, "PASSWORD and password_file exclude each other");
+    return ERR_OK;
+}
+
+enum err
+http_post_check(const struct sink_def *def, struct errinfo *info)
+{
+    struct http_success success;
+    struct url url;
+    enum err err = url_parse(slice_of(def->url), &url, info);
+
+    if (err == ERR_OK && url_scheme_is(&url, "https"))
+        err = errinfo_set(info, ERR_CONFIG, "this build has no TLS: https cannot be used");
+    if (err == ERR_OK)
+        err = check_target(&url, info);
+    if (err == ERR_OK)
+        err = check_precision(def, &url, info);
+    if (err == ERR_OK)
+        err = check_headers(def, info);
+    if (err == ERR_OK)
+        err = check_credentials(def, info);
+    if (err == ERR_OK && sink_def_bool(def, "gzip") && !gzip_available())
+        err = errinfo_set(info, ERR_CONFIG, "this build has no zlib: gzip cannot be used");
+    if (err == ERR_OK)
+        err = http_verdict_parse(&success, sink_def_text(def, "success_status"), info);
+    return err == ERR_OK ? ERR_OK : ERR_CONFIG;
+}
+
+/* ---- making one ------------------------------------------------------------------------------------- */
+
+static enum err
+remember_secret(struct http_post *p, struct slice value)
+{
+    if (value.n == 0 || p->secret_count == SECRETS_MAX)
+        return ERR_OK;
+    return secret_set(&p->secrets[p->secret_count++], value);
+}
+
+/* Header lines are kept in one buffer; it must not move while slices point into it. */
+static enum err
+add_header(struct http_post *p, struct slice name, struct slice value)
+{
+    size_t start = buf_len(&p->head);
+
+    if (buf_add(&p->head, name) != ERR_OK || buf_add_text(&p->head, ": ") != ERR_OK
+        || buf_add(&p->head, value) != ERR_OK || p->header_count == HEADERS_MAX)
+        return ERR_NOMEM;
+    p->headers[p->header_count++] = slice_from(buf_peek(&p->head), start);
+    return ERR_OK;
+}
+
+static enum err
+add_basic(struct http_post *p, struct slice password)
+{
+    struct buf plain, coded;
+    enum err err;
+
+    buf_init(&plain, 64 * 1024);
+    buf_init(&coded, 96 * 1024);
+    err = buf_printf(&plain, "%s:", p->def->username);
+    if (err == ERR_OK)
+        err = buf_add(&plain, password);
+    if (err == ERR_OK)
+        err = buf_add_text(&coded, "Basic ");
+    if (err == ERR_OK)
+        err = text_base64(&coded, buf_peek(&plain));
+    if (err == ERR_OK)
+        err = add_header(p, SLICE("Authorization"), buf_peek(&coded));
+    if (err == ERR_OK)
+        err = remember_secret(p, slice_from(buf_peek(&coded), 6));
+    buf_wipe(&plain);
+    buf_wipe(&coded);
+    return err;
+}
+
+static enum err
+add_bearer(struct http_post *p, struct slice token)
+{
+    struct buf value;
+    enum err err;
+
+    buf_init(&value, 16 * 1024);
+    err = buf_add_text(&value, "Bearer ");
+    if (err == ERR_OK)
+        err = buf_add(&value, token);
+    if (err == ERR_OK)
+        err = add_header(p, SLICE("Authorization"), buf_peek(&value));
+    buf_wipe(&value);
+    return err;
+}
+
+/* The secret of a credential: what the definition holds, or the file that it names. */
+static enum err
+load_secret(const struct sink_def *def, const char *file_option, struct slice given,
+            struct secret *out, struct errinfo *info)
+{
+    if (sink_def_is_set(def, file_option))
+        return secret_file_read(sink_def_text(def, file_option), out, info);
+    return given.n == 0 ? ERR_OK : secret_set(out, given);
+}
+
+static enum err
+add_credentials(struct http_post *p, struct errinfo *info)
+{
+    struct secret secret = {NULL, 0};
+    bool basic = p->def->username != NULL;
+    enum err err;
+
+    err = basic ? load_secret(p->def, "password_file", secret_reveal(&p->def->password), &secret, info)
+                : load_secret(p->def, "bearer_token_file", sink_def_text(p->def, "bearer_token"),
+                              &secret, info);
+    if (err == ERR_OK)
+        err = remember_secret(p, secret_reveal(&secret));
+    if (err == ERR_OK && basic)
+        err = add_basic(p, secret_reveal(&secret));
+    else if (err == ERR_OK && secret_is_set(&secret))
+        err = add_bearer(p, secret_reveal(&secret));
+    secret_free(&secret);
+    return err;
+}
+
+static enum err
+add_headers(struct http_post *p, struct errinfo *info)
+{
+    struct slice rest = sink_def_text(p->def, "headers"), line;
+    enum err err = add_credentials(p, info);
+
+    if (err == ERR_OK)
+        err = add_header(p, SLICE("User-Agent"), sink_def_text(p->def, "user_agent"));
+    if (err == ERR_OK && p->gzip != NULL)
+        err = add_header(p, SLICE("Content-Encoding"), SLICE("gzip"));
+    while (err == ERR_OK && next_header(&rest, &line)) {
+        size_t colon = slice_find(line, ':');
+        struct slice value = slice_trim(slice_from(line, colon + 1));
+
+        err = add_header(p, slice_to(line, colon), value);
+        if (err == ERR_OK)
+            err = remember_secret(p, value);
+    }
+    return err;
+}
+
+static enum err
+remember_query_secrets(struct http_post *p, const struct url *url)
+{
+    struct slice rest = url->query, key, value;
+    struct buf plain;
+    enum err err = ERR_OK;
+
+    buf_init(&plain, URL_TEXT_MAX);
+    while (err == ERR_OK && url_query_next(&rest, &key, &value)) {
+        buf_clear(&plain);
+        if (url_key_is_secret(key) && text_unpercent(&plain, value, true) == ERR_OK)
+            err = remember_secret(p, buf_peek(&plain));
+    }
+    buf_wipe(&plain);
+    return err;
+}
+
+static enum err
+open_client(struct http_post *p, const struct url *url, struct errinfo *info)
+{
+    struct http_client_config config = {.env = &p->env->stream,
+                                        .host = url->hosts[0].host,
+                                        .port = url->hosts[0].port,
+                                        .keep_bytes = 8192};
+
+    if (config.port == 0)
+        config.port = url_scheme_is(url, "https") ? 443 : 80;
+    return http_client_open(&p->client, &config, info);
+}
+
+static enum err
+open_parts(struct http_post *p, struct errinfo *info)
+{
+    struct url url;
+    enum err err = url_parse(slice_of(p->def->url), &url, info);
+
+    if (err == ERR_OK)
+        err = http_verdict_parse(&p->success, sink_def_text(p->def, "success_status"), info);
+    if (err == ERR_OK)
+        err = template_open(
+            &p->target,
+            slice_make(url.path.p, url.path.n + (url.has_query ? url.query.n + 1 : 0)),
+            TEMPLATE_HTTP, info);
+    if (err == ERR_OK && sink_def_bool(p->def, "gzip")) {
+        p->gzip = gzip_writer_open(GZIP_LEVEL);
+        err = p->gzip == NULL ? ERR_NOMEM : ERR_OK;
+    }
+    if (err == ERR_OK && buf_reserve(&p->head, p->head.max) == NULL)
+        err = ERR_NOMEM;
+    if (err == ERR_OK)
+        err = add_headers(p, info);
+    if (err == ERR_OK)
+        err = remember_query_secrets(p, &url);
+    if (err == ERR_OK)
+        err = open_client(p, &url, info);
+    return err;
+}
+
+enum err
+http_post_open(struct http_post **out, const struct sink_def *def, const struct sink_env *env,
+               struct errinfo *info)
+{
+    struct http_post *p = mem_zalloc(sizeof(*p));
+    enum err err;
+
+    if (p == NULL)
+        return errinfo_set(info, ERR_NOMEM, "no memory for an HTTP sink");
+    p->def = def;
+    p->env = env;
+    p->timeout_ms = sink_def_number(def, "timeout");
+    buf_init(&p->head, 64 * 1024);
+    buf_init(&p->url, 128 * 1024);
+    buf_init(&p->packed, BODY_MAX);
+    err = open_parts(p, info);
+    if (err == ERR_NOMEM)
+        errinfo_set(info, ERR_NOMEM, "no memory for an HTTP sink");
+    if (err != ERR_OK) {
+        http_post_close(p);
+        return err;
+    }
+    *out = p;
+    return ERR_OK;
+}
+
+void
+http_post_close(struct http_post *p)
+{
+    if (p == NULL)
+        return;
+    http_client_close(p->client);
+    template_close(p->target);
+    gzip_writer_close(p->gzip);
+    buf_wipe(&p->head);
+    buf_wipe(&p->url);
+    buf_free(&p->packed);
+    for (size_t i = 0; i < p->secret_count; i++)
+        secret_free(&p->secrets[i]);
+    mem_free(p);
+}
+
+/* ---- the connection ------------------------------------------------------------------------------------- */
+
+/* What a failure of the client, before any verdict of the peer, counts as. */
+static void
+judge_failure(const struct http_post *p, struct outcome *outcome)
+{
+    enum store_error_kind kind = STORE_ERROR_PROTOCOL;
+
+    switch (http_client_failure(p->client)) {
+    case HTTP_FAILURE_CONNECT:
+    case HTTP_FAILURE_RESET:
+    case HTTP_FAILURE_STALE:
+        kind = STORE_ERROR_CONNECT;
+        break;
+    case HTTP_FAILURE_TIMEOUT:
+        kind = STORE_ERROR_TIMEOUT;
+        break;
+    case HTTP_FAILURE_NONE:
+    case HTTP_FAILURE_PROTOCOL:
+    case HTTP_FAILURE_LOCAL:
+        break;
+    }
+    outcome_is(outcome, DELIVERY_TRANSIENT, kind);
+}
+
+enum err
+http_post_connect(struct http_post *p, int64_t deadline, struct outcome *outcome,
+                  struct errinfo *info)
+{
+    enum err err = http_client_connect(p->client, deadline, info);
+
+    if (err != ERR_OK)
+        judge_failure(p, outcome);
+    return err;
+}
+
+/* An idle connection that the server closes is noticed, and replaced, by the next request. */
+enum err
+http_post_idle(struct http_post *p, int64_t until, struct errinfo *info)
+{
+    (void)info;
+    return stream_pause(&p->env->stream, until);
+}
+
+void
+http_post_disconnect(struct http_post *p)
+{
+    http_client_disconnect(p->client);
+}
+
+bool
+http_post_one_target(const struct http_post *p)
+{
+    return template_is_constant(p->target);
+}
+
+/* ---- sending ---------------------------------------------------------------------------------------------- */
+
+/* What the peer said, with what it must not know of us taken out; nothing of an answer to credentials. */
+static void
+describe(struct http_post *p, const struct http_reply *reply, const struct outcome *outcome,
+         struct errinfo *info)
+{
+    const struct secret *secrets[SECRETS_MAX];
+    char snippet[HTTP_SNIPPET_TEXT];
+    struct buf text;
+
+    buf_init(&text, 4096);
+    if (outcome->what != DELIVERY_AUTH
+        && buf_add_text(&text, http_snippet_make(snippet, reply->body)) == ERR_OK) {
+        for (size_t i = 0; i < p->secret_count; i++)
+            secrets[i] = &p->secrets[i];
+        if (secret_mask(&text, secrets, p->secret_count) != ERR_OK)
+            buf_clear(&text);
+    }
+    errinfo_set(info, ERR_DENIED, "the destination answered %d%s%.*s", reply->status,
+                buf_len(&text) > 0 ? ": " : "", SLICE_PRI(buf_peek(&text)));
+    buf_free(&text);
+}
+
+static enum err
+call(struct http_post *p, const char *content_type, struct slice body, struct http_reply *reply,
+     struct errinfo *info)
+{
+    struct slice headers[HEADERS_MAX + 1];
+    char type[160];
+    struct http_call request = {.method = SLICE("POST"),
+                                .target = buf_peek(&p->url),
+                                .headers = headers,
+                                .header_count = p->header_count + 1,
+                                .body = &body,
+                                .body_count = 1,
+                                .repeat = true};
+
+    memcpy(headers, p->headers, p->header_count * sizeof(*headers));
+    snprintf(type, sizeof(type), "Content-Type: %s", content_type);
+    headers[p->header_count] = slice_of(type);
+    return http_client_call(p->client, &request, reply,
+                            clock_after(clock_mono_ms(p->env->stream.clock), p->timeout_ms), info);
+}
+
+enum err
+http_post_send(struct http_post *p, const struct batch_point *point, const char *content_type,
+               struct slice body, struct outcome *outcome, struct errinfo *info)
+{
+    struct http_reply reply;
+    enum err err;
+
+    outcome_is(outcome, DELIVERY_TRANSIENT, STORE_ERROR_PROTOCOL);
+    buf_clear(&p->url);
+    buf_clear(&p->packed);
+    if (template_put(p->target, point, &p->url) != ERR_OK
+        || (p->gzip != NULL && gzip_writer_pack(p->gzip, body, &p->packed) != ERR_OK))
+        return errinfo_set(info, ERR_NOMEM, "no memory for a request");
+    err = call(p, content_type, p->gzip != NULL ? buf_peek(&p->packed) : body, &reply, info);
+    if (reply.status == 0) {
+        judge_failure(p, outcome);
+        return err != ERR_OK ? err : ERR_BAD;
+    }
+    *outcome = http_verdict_of(&p->success, reply.status, reply.retry_after_ms, reply.body);
+    if (outcome->what == DELIVERY_DONE)
+        return ERR_OK;
+    describe(p, &reply, outcome, info);
+    return ERR_DENIED;
+}

@@ -1,0 +1,32 @@
+/*
+ * topic_url.c: see topic_url.h.
+ */
+#include "sink/topic_url.h"
+
+#include "base/url.h"
+
+enum err
+topic_url_check(const struct sink_def *def, enum template_rule rule, bool many_hosts,
+                size_t longest, struct errinfo *info)
+{
+    struct template *t;
+    struct slice topic;
+    struct url url;
+    enum err err = url_parse(slice_of(def->url), &url, info);
+
+    if (err != ERR_OK)
+        return ERR_CONFIG;
+    topic = slice_from(url.path, 1);
+    if (!many_hosts && url.host_count > 1)
+        return errinfo_set(info, ERR_CONFIG, "the URL of type %s has one host", def->type->name);
+    if (topic.n == 0 || topic.n > longest)
+        return errinfo_set(info, ERR_CONFIG,
+                           "the URL of type %s needs a topic of 1 to %zu bytes behind the host",
+                           def->type->name, longest);
+    if (url.has_query)
+        return errinfo_set(info, ERR_CONFIG, "the URL of type %s takes no query", def->type->name);
+    err = template_open(&t, topic, rule, info);
+    if (err == ERR_OK)
+        template_close(t);
+    return err;
+}
