@@ -4,6 +4,7 @@
 #include "sink/topic_url.h"
 
 #include "base/url.h"
+#include "sink/sink.h"
 
 enum err
 topic_url_check(const struct sink_def *def, enum template_rule rule, bool many_hosts,
