@@ -74,7 +74,8 @@ conn_writev(struct conn *c, const struct slice *parts, size_t count, size_t *put
 {
     struct iovec vector[PARTS_MAX];
     struct msghdr message;
-    size_t i, used = 0;
+    uint8_t used = 0; /* its place in the message is a size_t or an int, as the libc has it */
+    size_t i;
     ssize_t n;
 
     assert(count <= PARTS_MAX);
