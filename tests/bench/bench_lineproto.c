@@ -19,7 +19,8 @@ static const char *const samples[] = {
     "cpu,cpu=cpu0,host=gateway-17 usage_guest=0,usage_idle=91.33266533065974,usage_iowait=0.1,"
     "usage_system=2.505010020040080,usage_user=6.0621242484969934 1700000000000000000\n",
     "mem,host=gateway-17 active=1329098752i,available=2945892352i,available_percent=71.19,"
-    "buffered=113242112i,cached=2159030272i,free=1013448704i,total=4137930752i 1700000000000000000\n",
+    "buffered=113242112i,cached=2159030272i,free=1013448704i,total=4137930752i "
+    "1700000000000000000\n",
     "disk,device=mmcblk0p2,fstype=ext4,host=gateway-17,mode=rw,path=/ free=11863891968i,"
     "inodes_free=1737391i,total=30885240832i,used_percent=59.77 1700000000000000000\n",
     "net,host=gateway-17,interface=eth0 bytes_recv=36112212873i,bytes_sent=1812342342i,"
