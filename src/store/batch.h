@@ -33,6 +33,7 @@ struct batch {
     size_t count, entries_cap;
     struct batch_source *sources; /* what the points of one chunk share */
     size_t source_count, source_cap;
+    size_t line_bytes;
     struct buf bytes; /* names and lines */
 };
 

@@ -147,8 +147,10 @@ struct store_usage {
     uint64_t map_bytes;           /* what may be used at most */
     uint64_t used_bytes;          /* pages in use x page size */
     uint64_t file_bytes;
+    uint64_t log_bytes;           /* of these, the points */
     uint64_t room_bytes;          /* what may still be given to data: without the reserve */
     uint64_t expired_points;      /* deleted while no sink needed them and none had passed them */
+    uint64_t damaged_files;       /* data.mdb files that were moved aside, ever */
 };
 void store_usage(struct store *s, struct store_usage *out);
 
@@ -172,20 +174,25 @@ enum err store_begin(struct store *s, struct errinfo *info) MUST_USE;
  * store_append(s, chunks, first_seq, points, info):
  * Append one body: ${chunks} is a sequence as chunk_builder leaves it. All of it goes in or nothing.
  * The numbers given are first_seq .. first_seq + points - 1.
- * Errors: ERR_FULL (room is checked first), ERR_BAD (not chunks: our own bug), ERR_IO.
+ * Errors: ERR_FULL (room is checked first; the transaction goes on), ERR_BAD (not chunks: our own bug; likewise),
+ * ERR_AGAIN (LMDB found no pages although there was room: what is free lies scattered, or a reader pins it) and
+ * ERR_IO: the transaction can only be aborted.
  */
 enum err store_append(struct store *s, struct slice chunks, uint64_t *first_seq, uint64_t *points,
                       struct errinfo *info) MUST_USE;
 
 /* store_delete_through(s, seq, max_bytes, deleted, info): delete the log's chunks that end at or before
- * ${seq}, oldest first, at most ${max_bytes} of them. ${deleted} gets how many bytes. ERR_IO, ERR_FULL (LMDB
- * found no page to copy to: call with less). expired: count the points as expired. */
+ * ${seq}, oldest first, at most ${max_bytes} of them but one chunk at least. ${deleted} gets how many bytes. ERR_IO,
+ * ERR_FULL (LMDB found no page to copy to: abort, then call with less). expired: count the points as expired. */
 enum err store_delete_through(struct store *s, uint64_t seq, uint64_t max_bytes, bool expired,
                               uint64_t *deleted, struct errinfo *info) MUST_USE;
 
 /* store_oldest(s, first_seq, last_seq, age_ms): the oldest chunk, as this transaction sees it; false when
  * the log is empty. */
 bool store_oldest(struct store *s, uint64_t *first_seq, uint64_t *last_seq, int64_t *age_ms);
+
+/* store_ends(s, first_seq, last_seq): the log as this transaction sees it; last = first - 1: empty. */
+void store_ends(const struct store *s, uint64_t *first_seq, uint64_t *last_seq);
 
 /* store_chunk_at(s, after, last_seq, age_ms): likewise the chunk that holds the first point above ${after}. */
 bool store_chunk_at(struct store *s, uint64_t after, uint64_t *last_seq, int64_t *age_ms);
@@ -206,7 +213,15 @@ enum err store_delete_meta(struct store *s, struct slice key, struct errinfo *in
 enum err store_commit(struct store *s, struct errinfo *info) MUST_USE;
 void store_abort(struct store *s);
 
-/* store_room(s): bytes that can still be appended in the present transaction. */
+/*
+ * Room, in bytes of whole pages. store_room(s): what the present transaction can still take.
+ * store_room_soon(s): what a later one could when nothing else happened: pages that a transaction frees can be
+ * used by the next but one, or when the readers of that time have ended. store_room_max(s): what an empty
+ * log takes. store_need(s, chunks): what appending a body takes.
+ */
 uint64_t store_room(struct store *s);
+uint64_t store_room_soon(struct store *s);
+uint64_t store_room_max(const struct store *s);
+uint64_t store_need(const struct store *s, struct slice chunks);
 
 #endif

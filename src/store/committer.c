@@ -1,0 +1,295 @@
+/*
+ * committer.c: the committer's queue and its thread.
+ *
+ * The thread sleeps without a timeout when nothing is queued, due or known to be deletable.
+ */
+#include "store/committer.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "store/committer_internal.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define STACK_BYTES (2u * 1024 * 1024)
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
+#define STACK_BYTES (2u * 1024 * 1024)
+#endif
+#endif
+#ifndef STACK_BYTES
+#define STACK_BYTES (256u * 1024)
+#endif
+
+#define STOP_TRIES 3
+#define FIRST_DELETE_MS 1000 /* after the start: what an earlier run left to delete */
+
+int64_t
+committer_now_us(void)
+{
+    struct timespec now = {0};
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+void
+committer_answer(struct committer *c, struct committer_body *body, enum err result,
+                 const struct errinfo *info)
+{
+    size_t bytes = body->chunks.n;
+
+    body->done(body, result, info); /* it is the caller's again */
+    (void)pthread_mutex_lock(&c->mutex);
+    c->queue_bytes -= bytes;
+    (void)pthread_mutex_unlock(&c->mutex);
+}
+
+/* ---- the queue ---- */
+
+enum err
+committer_append(struct committer *c, struct committer_body *body)
+{
+    enum err err = ERR_OK;
+
+    (void)pthread_mutex_lock(&c->mutex);
+    if (c->full_bytes != 0 && clock_mono_ms(c->options.clock) >= c->full_until_ms)
+        c->full_bytes = 0; /* try again; stats.full stays until then */
+    if (c->full_bytes != 0 && body->chunks.n >= c->full_bytes) {
+        err = ERR_FULL;
+    } else if (c->stopping ||
+               (c->queue_bytes > 0 && c->queue_bytes + body->chunks.n > c->options.queue_max_bytes)) {
+        err = ERR_BUSY;
+    } else {
+        body->points = 0;
+        if (c->queue.first == NULL)
+            c->gather_until_us = committer_now_us() + c->options.commit_delay_us;
+        committer_list_add(&c->queue, body);
+        c->queue_bytes += body->chunks.n;
+        c->gathered_bytes += body->chunks.n;
+        (void)pthread_cond_signal(&c->work);
+    }
+    (void)pthread_mutex_unlock(&c->mutex);
+    return err;
+}
+
+void
+committer_change(struct committer *c, struct committer_change *change)
+{
+    (void)pthread_mutex_lock(&c->mutex);
+    change->next = NULL;
+    if (c->changes_last == NULL)
+        c->changes = change;
+    else
+        c->changes_last->next = change;
+    c->changes_last = change;
+    (void)pthread_cond_signal(&c->work);
+    (void)pthread_mutex_unlock(&c->mutex);
+}
+
+void
+committer_stats(struct committer *c, struct committer_stats *out)
+{
+    (void)pthread_mutex_lock(&c->mutex);
+    *out = c->stats;
+    if (out->queued_bytes < c->queue_bytes)
+        out->queued_bytes = c->queue_bytes;
+    (void)pthread_mutex_unlock(&c->mutex);
+}
+
+/* ---- the thread ---- */
+
+/* Microseconds until there is something to do; INT64_MAX: until a signal. The mutex is held. */
+static int64_t
+wait_us(struct committer *c)
+{
+    int64_t now = clock_mono_ms(c->options.clock), at = DEADLINE_NEVER, due, left = INT64_MAX;
+    size_t i;
+
+    if (c->changes != NULL || c->flush || c->stopping)
+        return 0;
+    if (c->queue.first != NULL) {
+        if (c->gathered_bytes >= COMMITTER_GROUP_BYTES || c->options.commit_delay_us <= 0)
+            return 0;
+        left = c->gather_until_us - committer_now_us();
+        if (left <= 0)
+            return 0;
+    }
+    for (i = 0; i < c->sink_count; i++) {
+        due = c->sinks[i]->due_ms > c->retry_ms ? c->sinks[i]->due_ms : c->retry_ms;
+        if (c->sinks[i]->dirty && due < at)
+            at = due;
+    }
+    if (buf_len(&c->waiting) > 0 && c->waiting_due_ms < at)
+        at = c->waiting_due_ms;
+    if (c->delete_ms < at)
+        at = c->delete_ms;
+    if (c->age_ms < at)
+        at = c->age_ms;
+    if (at <= now)
+        return 0;
+    if (at != DEADLINE_NEVER && at - now < left / 1000)
+        left = (at - now) * 1000;
+    return left;
+}
+
+static void
+wait_for_work(struct committer *c)
+{
+    struct timespec until;
+    int64_t us;
+
+    while ((us = wait_us(c)) > 0) {
+        if (us == INT64_MAX) {
+            (void)pthread_cond_wait(&c->work, &c->mutex);
+            continue;
+        }
+        us += committer_now_us();
+        until.tv_sec = (time_t)(us / 1000000);
+        until.tv_nsec = (long)(us % 1000000) * 1000;
+        (void)pthread_cond_timedwait(&c->work, &c->mutex, &until);
+    }
+}
+
+static bool
+all_done(struct committer *c)
+{
+    size_t i;
+
+    if (c->queue.first != NULL || c->changes != NULL || buf_len(&c->waiting) > 0)
+        return false;
+    for (i = 0; i < c->sink_count; i++)
+        if (c->sinks[i]->dirty)
+            return false;
+    return true;
+}
+
+static void *
+run(void *arg)
+{
+    struct committer *c = arg;
+    uint64_t failures = 0;
+    int tries = 0;
+
+    (void)pthread_mutex_lock(&c->mutex);
+    while (!c->stopping || (!all_done(c) && tries < STOP_TRIES)) {
+        wait_for_work(c);
+        failures = c->stats.failed_commits;
+        committer_work(c);
+        if (c->stopping && c->stats.failed_commits != failures)
+            tries++;
+    }
+    (void)pthread_mutex_unlock(&c->mutex);
+    return NULL;
+}
+
+/* ---- start and stop ---- */
+
+static void
+load_record(void *arg, const struct store_record *record)
+{
+    struct committer *c = arg;
+    struct committer_sink *sink = committer_add_sink(c, record);
+
+    if (sink != NULL)
+        sink->live = true;
+    else
+        c->stats.failed_commits++; /* tells committer_start */
+}
+
+/* Signals are the loop's: the thread is born with all of them blocked. */
+static int
+start_thread(struct committer *c)
+{
+    sigset_t all, before;
+    pthread_attr_t attr;
+    int rc = pthread_attr_init(&attr);
+
+    if (rc != 0)
+        return rc;
+    (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = pthread_create(&c->thread, &attr, run, c);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_attr_destroy(&attr);
+    return rc;
+}
+
+static void
+free_all(struct committer *c)
+{
+    while (c->sink_count > 0)
+        mem_free(c->sinks[--c->sink_count]);
+    buf_free(&c->waiting);
+    (void)pthread_cond_destroy(&c->work);
+    (void)pthread_mutex_destroy(&c->mutex);
+    mem_free(c);
+}
+
+static void
+init(struct committer *c, struct store *store, const struct committer_options *options)
+{
+    pthread_condattr_t attr;
+    struct store_usage usage;
+    int64_t now = clock_mono_ms(options->clock);
+
+    c->store = store;
+    c->options = *options;
+    (void)pthread_mutex_init(&c->mutex, NULL);
+    (void)pthread_condattr_init(&attr);
+    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&c->work, &attr);
+    (void)pthread_condattr_destroy(&attr);
+    c->waiting_max = (size_t)(store_map_bytes(store) / 16);
+    if (c->waiting_max > COMMITTER_GROUP_BYTES)
+        c->waiting_max = COMMITTER_GROUP_BYTES;
+    buf_init(&c->waiting, c->waiting_max);
+    c->delete_budget = COMMITTER_GROUP_BYTES;
+    c->retry_ms = INT64_MIN;
+    c->delete_ms = clock_after(now, FIRST_DELETE_MS);
+    c->age_ms = options->max_age_ms > 0 ? now : DEADLINE_NEVER;
+    store_usage(store, &usage);
+    c->last_seq = usage.last_seq;
+}
+
+enum err
+committer_start(struct committer **out, struct store *store, const struct committer_options *options,
+                struct errinfo *info)
+{
+    struct committer *c = mem_zalloc(sizeof(*c));
+    enum err err;
+    int rc;
+
+    if (c == NULL)
+        return errinfo_set(info, ERR_NOMEM, "no memory for the committer");
+    init(c, store, options);
+    err = store_each_record(store, load_record, c, info);
+    if (err == ERR_OK && c->stats.failed_commits > 0)
+        err = errinfo_set(info, ERR_NOMEM, "no memory for the sinks");
+    if (err == ERR_OK && (rc = start_thread(c)) != 0)
+        err = errinfo_sys(info, ERR_NOMEM, rc, "cannot start the committer's thread");
+    if (err != ERR_OK) {
+        free_all(c);
+        return err;
+    }
+    *out = c;
+    return ERR_OK;
+}
+
+void
+committer_stop(struct committer *c)
+{
+    if (c == NULL)
+        return;
+    (void)pthread_mutex_lock(&c->mutex);
+    c->stopping = true;
+    (void)pthread_cond_signal(&c->work);
+    (void)pthread_mutex_unlock(&c->mutex);
+    (void)pthread_join(c->thread, NULL);
+    free_all(c);
+}

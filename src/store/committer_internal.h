@@ -1,0 +1,153 @@
+/*
+ * committer_internal.h: what the files that make up the committer share. Nobody else includes it.
+ *
+ *   committer.c       the queue and the thread          committer_txn.c   one round of transactions
+ *   committer_sinks.c the sinks' records and wakes      committer_room.c  making room, max_age
+ */
+#ifndef SINKD_STORE_COMMITTER_INTERNAL_H
+#define SINKD_STORE_COMMITTER_INTERNAL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "store/committer.h"
+
+#define COMMITTER_GROUP_BYTES (8u * 1024 * 1024) /* bodies of one transaction, and what interval mode holds back */
+#define COMMITTER_RETRY_MS 1000                  /* after a commit that failed */
+#define COMMITTER_DELETE_MIN (256u * 1024)       /* bytes deleted in one transaction when room is scarce */
+
+struct committer_sink {
+    uint32_t id;
+    bool live;     /* its record is committed; else it is being created */
+    bool dropping; /* by the transaction at hand */
+    bool may_lose;
+    bool dirty;        /* next is not what is committed */
+    uint64_t version;  /* of next */
+    uint64_t taken;    /* the version in the transaction at hand */
+    int64_t due_ms;    /* when it is dirty: by when it is to be committed */
+    struct store_record next, committed, in_txn;
+    const struct wake *wake;
+    uint64_t arm_seq; /* UINT64_MAX: not armed */
+    bool arm_settled;
+};
+
+struct committer_list { /* of bodies */
+    struct committer_body *first, *last;
+};
+
+struct committer {
+    struct store *store;
+    struct committer_options options;
+    pthread_t thread;
+
+    /* under the mutex */
+    pthread_mutex_t mutex;
+    pthread_cond_t work;
+    bool stopping, flush;
+    struct committer_list queue;
+    size_t queue_bytes;       /* of bodies not answered yet */
+    int64_t gather_until_us;  /* commit_delay_us after the first of them */
+    size_t gathered_bytes;    /* of bodies in the queue */
+    struct committer_change *changes, *changes_last;
+    struct committer_sink *sinks[STORE_SINKS_MAX];
+    size_t sink_count;
+    uint64_t last_seq; /* committed */
+    uint64_t full_bytes;     /* a body of so many did not fit; 0: room is not known to be short */
+    int64_t full_until_ms;   /* then it is tried again anyway */
+    struct committer_stats stats;
+
+    /* the thread's own */
+    struct buf waiting; /* interval mode: chunks answered, not committed */
+    size_t waiting_max;
+    int64_t waiting_due_ms;
+    int64_t retry_ms;  /* no retry of steps before */
+    int64_t delete_ms; /* when to go on deleting; DEADLINE_NEVER: nothing known */
+    int64_t age_ms;    /* when to look for what is too old */
+    uint64_t delete_budget; /* halved when a deletion failed */
+};
+
+/* One round: what was taken from the queue, until all of it is answered. The thread's own. */
+struct committer_round {
+    struct committer_list bodies;   /* not stored yet */
+    struct committer_list stored;   /* in the transaction at hand */
+    struct committer_change *changes; /* in the transaction at hand */
+    bool waiting_stored;
+    bool worth;          /* the transaction holds something */
+    bool squeezed;       /* LMDB found no page: small steps */
+    bool progress;       /* something was deleted */
+    bool steps;          /* dirty records were put */
+    uint64_t blocked;    /* bytes the first body needs that did not fit; 0: all fit */
+    uint64_t appended;   /* points */
+    unsigned spoilt, ticks;
+};
+
+static inline void
+committer_list_add(struct committer_list *l, struct committer_body *body)
+{
+    body->next = NULL;
+    if (l->last == NULL)
+        l->first = body;
+    else
+        l->last->next = body;
+    l->last = body;
+}
+
+static inline struct committer_body *
+committer_list_take(struct committer_list *l)
+{
+    struct committer_body *body = l->first;
+
+    if (body != NULL) {
+        l->first = body->next;
+        if (l->first == NULL)
+            l->last = NULL;
+    }
+    return body;
+}
+
+/* ---- committer.c ---- */
+
+int64_t committer_now_us(void);
+
+/* committer_answer(c, body, result, info): give a body back. Not under the mutex. */
+void committer_answer(struct committer *c, struct committer_body *body, enum err result,
+                      const struct errinfo *info);
+
+/* ---- committer_txn.c: the mutex is held at the call and at the return, not between ---- */
+
+/* committer_work(c): take what is queued and due and commit it. */
+void committer_work(struct committer *c);
+
+/* ---- committer_sinks.c: the mutex is held unless said otherwise ---- */
+
+struct committer_sink *committer_find(struct committer *c, uint32_t id);
+struct committer_sink *committer_add_sink(struct committer *c, const struct store_record *record);
+void committer_remove_sink(struct committer *c, struct committer_sink *sink);
+
+/* committer_move(c, sink, to, reason): pass the points up to ${to} on behalf of its runner, counted dropped. */
+void committer_move(struct committer *c, struct committer_sink *sink, uint64_t to, enum store_drop reason);
+
+/* committer_put_records(c, info): put what is dirty into the transaction; takes the mutex itself. ${any}: there was. */
+enum err committer_put_records(struct committer *c, bool *any, struct errinfo *info) MUST_USE;
+void committer_settle_sinks(struct committer *c, bool committed); /* of the transaction that ended */
+void committer_wake_sinks(struct committer *c);
+
+/* committer_room_changed(c): what was refused for want of room may be tried again. */
+void committer_room_changed(struct committer *c);
+
+/* committer_passed(c, seq): the last number that all sinks have passed; false when there is no sink. */
+bool committer_passed(const struct committer *c, uint64_t *seq);
+
+/* ---- committer_room.c: within a transaction; not under the mutex ---- */
+
+/* committer_make_room(c, round, info): delete what may go, and for round->blocked make sinks that may lose points
+ * lose the oldest. Bounded: what is left goes in the next transaction. */
+enum err committer_make_room(struct committer *c, struct committer_round *round,
+                             struct errinfo *info) MUST_USE;
+
+/* committer_expire(c, round): move sinks past what is older than max_age; sets c->age_ms. */
+void committer_expire(struct committer *c, struct committer_round *round);
+
+#endif
