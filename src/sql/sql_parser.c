@@ -290,13 +290,15 @@ bool
 sql_parser_integer(struct sql_parser *p, uint64_t min, uint64_t max, uint64_t *out)
 {
     uint64_t value = 0;
+    char shown[SHOWN_MAX + 4];
 
     if (p->token.kind != SQL_TOKEN_INTEGER)
         return sql_parser_found(p, "integer");
-    if (num_u64_max(p->token.raw, max, &value) != ERR_OK || value < min)
-        return sql_parser_fail(p, ERR_BAD, "invalid value %.*s: must be %ju <= n <= %ju",
-                               SLICE_PRI(slice_to(p->token.raw, SHOWN_MAX)), (uintmax_t)min,
-                               (uintmax_t)max);
+    if (num_u64_max(p->token.raw, max, &value) != ERR_OK || value < min) {
+        show_token(p, shown);
+        return sql_parser_fail(p, ERR_BAD, "invalid value %s: must be %ju <= n <= %ju", shown,
+                               (uintmax_t)min, (uintmax_t)max);
+    }
     *out = value;
     sql_parser_next(p);
     return true;
@@ -305,15 +307,17 @@ sql_parser_integer(struct sql_parser *p, uint64_t min, uint64_t max, uint64_t *o
 bool
 sql_parser_duration(struct sql_parser *p, int64_t *out)
 {
+    char shown[SHOWN_MAX + 4];
     enum err err;
 
     if (p->token.kind != SQL_TOKEN_DURATION)
         return sql_parser_found(p, "duration");
     err = num_duration_ns(p->token.raw, out);
-    if (err == ERR_RANGE)
+    if (err == ERR_RANGE) {
+        show_token(p, shown);
         return sql_parser_fail(p, ERR_BAD,
-                               "overflowed duration %.*s: choose a smaller duration or INF",
-                               SLICE_PRI(slice_to(p->token.raw, SHOWN_MAX)));
+                               "overflowed duration %s: choose a smaller duration or INF", shown);
+    }
     if (err != ERR_OK)
         return sql_parser_fail(p, ERR_BAD, "invalid duration");
     sql_parser_next(p);
