@@ -179,15 +179,18 @@ analyzer:
 	$(call sub,analyzer,--enable-werror CC=gcc CFLAGS='-O2 -g -fanalyzer -Wno-analyzer-null-dereference -Wno-analyzer-null-argument')
 	$(MAKE) -C $(SUB)analyzer all
 
+# Where musl is the libc, the compiler is one already.
+MUSL_CC = $(if $(findstring musl,$(shell $(CC) -dumpmachine 2>/dev/null)),$(CC),musl-gcc)
+
 # Every file with musl's headers. Nothing is linked: a distribution's static libraries are made for
 # its own libc, so the answers that need them are given; only the headers are lent.
 musl-objects:
-	$(call need,musl-gcc,musl-tools)
+	$(call need,$(MUSL_CC),musl-tools)
 	@mkdir -p $(SUB)musl/include
 	@for dir in /usr/include /usr/include/$$(cc -dumpmachine) /usr/local/include; do \
 		for name in lmdb.h zlib.h zconf.h cmocka.h mbedtls psa; do \
 			[ ! -e $$dir/$$name ] || ln -sfn $$dir/$$name $(SUB)musl/include/$$name; done; done
-	$(call sub,musl,--enable-werror CC=musl-gcc CPPFLAGS='-isystem $(CURDIR)/$(SUB)musl/include' \
+	$(call sub,musl,--enable-werror CC=$(MUSL_CC) CPPFLAGS='-isystem $(CURDIR)/$(SUB)musl/include' \
 		SINKD_HAVE_LMDB=yes SINKD_HAVE_ZLIB=yes SINKD_HAVE_TLS=yes SINKD_CMOCKA=yes)
 	$(MAKE) -C $(SUB)musl objects
 
