@@ -145,8 +145,7 @@ server_call_error(struct server_call *call, int status, const char *format, ...)
 void
 server_call_busy(struct server_call *call, unsigned retry_after_s, const char *text)
 {
-    struct http_answer a = {
-        .status = 503, .error = slice_of(text), .retry_after_s = retry_after_s};
+    struct http_answer a = {.status = 503, .error = slice_of(text), .retry_after_s = retry_after_s};
 
     server_call_answer(call, &a);
 }
@@ -222,8 +221,7 @@ server_of(const struct server_call *call)
 static void
 answer_method(struct server_call *call, unsigned methods)
 {
-    struct http_answer a = {
-        .status = 405, .body = SLICE("Method Not Allowed\n"), .plain = true};
+    struct http_answer a = {.status = 405, .body = SLICE("Method Not Allowed\n"), .plain = true};
     char allow[HTTP_METHODS_TEXT];
 
     a.allow = http_request_methods(allow, methods);

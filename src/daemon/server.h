@@ -57,9 +57,9 @@ struct server_config {
     uint16_t port; /* 0: any free one, see server_port() */
     unsigned max_connections;
     size_t max_inflight_bytes;
-    int64_t request_timeout_ms; /* head and body together; also without progress of an answer */
-    int64_t idle_timeout_ms;    /* between requests; 0: no limit */
-    unsigned rate_per_second;   /* requests a route; 0: no limit */
+    int64_t request_timeout_ms;  /* head and body together; also without progress of an answer */
+    int64_t idle_timeout_ms;     /* between requests; 0: no limit */
+    unsigned rate_per_second;    /* requests a route; 0: no limit */
     const char *version, *build; /* of the X-Influxdb-* headers */
 };
 

@@ -10,8 +10,9 @@ enum {
     EXTENSION,  /* skipped to the end of the line */
     SIZE_LF,    /* LF must end the size line */
     DATA,
-    DATA_CR, DATA_LF, /* CR LF behind the data of a chunk */
-    TRAILER,          /* at the start of a trailer line, or of the empty one that ends the body */
+    DATA_CR,
+    DATA_LF, /* CR LF behind the data of a chunk */
+    TRAILER, /* at the start of a trailer line, or of the empty one that ends the body */
     TRAILER_LINE,
     TRAILER_LF,
     END_LF

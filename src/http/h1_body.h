@@ -23,9 +23,9 @@
 
 struct h1_body {
     enum h1_framing framing;
-    uint64_t left;   /* bytes to come of the length or of the present chunk */
-    unsigned state;  /* private: where in the chunk grammar */
-    size_t skipped;  /* private: bytes of the present line or trailer */
+    uint64_t left;  /* bytes to come of the length or of the present chunk */
+    unsigned state; /* private: where in the chunk grammar */
+    size_t skipped; /* private: bytes of the present line or trailer */
     bool done;
     const char *why; /* after ERR_BAD: a static text */
 };

@@ -33,8 +33,8 @@ struct h1_head {
     bool expects;                /* a request has an Expect field */
     bool expects_continue;       /* and it is 100-continue */
     enum h1_framing framing;
-    uint64_t length;             /* of the body, with H1_LENGTH */
-    struct slice fields;         /* the field lines, checked: see h1_parse_next */
+    uint64_t length;     /* of the body, with H1_LENGTH */
+    struct slice fields; /* the field lines, checked: see h1_parse_next */
 };
 
 /* What is wrong, for the answer. */

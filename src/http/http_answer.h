@@ -36,7 +36,7 @@ struct http_env {
 /* An answer. Zero means the usual in every field but status. */
 struct http_answer {
     int status;
-    const char *type;       /* Content-Type; NULL: application/json; "": none */
+    const char *type; /* Content-Type; NULL: application/json; "": none */
     struct slice body;
     struct slice error;     /* not empty: the body is {"error":...}; X-Influxdb-Error but on 401 */
     struct slice fields;    /* more header lines, each "Name: value\r\n"; see h1_write_field */

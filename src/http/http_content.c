@@ -65,8 +65,8 @@ coding_of(const struct http_request *request, bool *is_gzip)
             item = slice_trim(item);
             if (item.n == 0 || slice_eq_nocase(item, SLICE("identity")))
                 continue;
-            if (*is_gzip || (!slice_eq_nocase(item, SLICE("gzip")) &&
-                             !slice_eq_nocase(item, SLICE("x-gzip"))))
+            if (*is_gzip ||
+                (!slice_eq_nocase(item, SLICE("gzip")) && !slice_eq_nocase(item, SLICE("x-gzip"))))
                 return false;
             *is_gzip = true;
         }

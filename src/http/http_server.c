@@ -88,9 +88,8 @@ skips_rest(const struct http_conn *c)
 static void
 answer_too_large(struct http_conn *c)
 {
-    const struct http_answer sorry = {.status = 500,
-                                      .error = SLICE("the answer is too large: ask for less"),
-                                      .close = true};
+    const struct http_answer sorry = {
+        .status = 500, .error = SLICE("the answer is too large: ask for less"), .close = true};
 
     if (http_answer_write(&c->out, c->env, &c->request, &sorry) != ERR_OK)
         c->refused = 0; /* not even that: the connection just closes */

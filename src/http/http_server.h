@@ -66,13 +66,12 @@ struct http_conn {
     struct http_content content;
     size_t dropped;
     unsigned state;
-    bool eof;            /* the client sends no more */
-    bool stopping;       /* close behind the request at hand */
-    bool owes_continue;  /* the client may be waiting for a 100 that was not sent */
-    bool tell_refused;   /* the next step says so */
-    bool request_over;   /* answered: the next step frees the request */
+    bool eof;           /* the client sends no more */
+    bool stopping;      /* close behind the request at hand */
+    bool owes_continue; /* the client may be waiting for a 100 that was not sent */
+    bool tell_refused;  /* the next step says so */
+    bool request_over;  /* answered: the next step frees the request */
 };
-
 
 void http_server_init(struct http_conn *c, struct http_env *env);
 void http_server_free(struct http_conn *c);
