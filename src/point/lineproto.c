@@ -312,10 +312,11 @@ static bool
 exact_line(struct lineproto *lp, const uint8_t *start, struct lineproto_point *point,
            struct lineproto_bad *bad, enum lineproto_event *event)
 {
-    const uint8_t *begin = lp->p, *end;
-    size_t n = lineproto_exact_split(slice_make(begin, (size_t)(lp->end - begin)));
+    /* Not from the blanks before it: the server counts them as the end of the key, and then a quote in
+     * a name may run over the end of the line. Sent on without the blanks it would be another line. */
+    size_t n = lineproto_exact_split(slice_make(start, (size_t)(lp->end - start)));
+    const uint8_t *end = start + n;
 
-    end = begin + n;
     lp->p = end < lp->end ? end + 1 : end;
     if (end < lp->end && end > start && end[-1] == '\r')
         end--;
@@ -351,7 +352,7 @@ lineproto_next(struct lineproto *lp, struct lineproto_point *point, struct linep
             lp->p = start == lp->end ? start : start + 1;
         } else if (*start == '\r' && (start + 1 == lp->end || start[1] == '\n')) {
             lp->p = start + 1;
-        } else if (start == lp->p && start < lp->fast_end && fast_line(lp, start, point)) {
+        } else if (start < lp->fast_end && fast_line(lp, start, point)) {
             return LINEPROTO_POINT;
         } else if (exact_line(lp, start, point, bad, &event)) {
             return event;
