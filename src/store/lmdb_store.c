@@ -358,7 +358,7 @@ static enum err cursor_of(struct lmdb_store_view *v, enum lmdb_store_db db, MDB_
 enum err
 lmdb_store_delete_first(struct lmdb_store *l, enum lmdb_store_db db, struct errinfo *info)
 {
-    MDB_cursor *cursor;
+    MDB_cursor *cursor = NULL;
     MDB_val k, v;
     enum err err = cursor_of(&l->writer, db, &cursor, info);
     int rc;
@@ -518,7 +518,7 @@ lmdb_store_seek(struct lmdb_store_view *v, enum lmdb_store_db db, enum lmdb_stor
                 struct slice *key, struct slice *value, struct errinfo *info)
 {
     static const MDB_cursor_op ops[] = {MDB_FIRST, MDB_LAST, MDB_NEXT, MDB_PREV, MDB_SET_RANGE};
-    MDB_cursor *cursor;
+    MDB_cursor *cursor = NULL;
     MDB_val k = val(*key), found;
     enum err err = cursor_of(v, db, &cursor, info);
     int rc;
