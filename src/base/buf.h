@@ -22,8 +22,8 @@ struct buf {
     size_t cap, max;   /* allocated; largest allowed content */
 };
 
-/* buf_init(b, max): an empty buffer that allocates nothing yet. buf_free() gives the memory back and
- * leaves a buffer that can be used again. */
+/* buf_init(b, max): an empty buffer that allocates nothing yet. buf_free() gives the memory back
+ * and leaves a buffer that can be used again. */
 void buf_init(struct buf *b, size_t max);
 void buf_free(struct buf *b);
 
@@ -49,7 +49,8 @@ buf_peek(const struct buf *b)
 /* buf_consume(b, n): drop ${n} bytes at the head; n <= buf_len(b). */
 void buf_consume(struct buf *b, size_t n);
 
-/* buf_cut(b, length): drop what lies behind the first ${length} bytes: to take back what was added. */
+/* buf_cut(b, length): drop what lies behind the first ${length} bytes: to take back what was
+ * added. */
 void buf_cut(struct buf *b, size_t length);
 
 /*

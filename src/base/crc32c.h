@@ -12,7 +12,8 @@
 /* crc32c(crc, p, n): continue ${crc} (0 at first) over ${n} bytes. */
 uint32_t crc32c(uint32_t crc, const void *p, size_t n);
 
-/* crc32c_by_table(crc, p, n): the same without the instruction, so that a test can compare the two. */
+/* crc32c_by_table(crc, p, n): the same without the instruction, so that a test can compare the
+ * two. */
 uint32_t crc32c_by_table(uint32_t crc, const void *p, size_t n);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* Formats into a text of its own first: an argument may well be the text that is replaced. */
 static void PRINTF_LIKE(4, 0)
-fill(struct errinfo *info, enum err code, int sys, const char *format, va_list args)
+    fill(struct errinfo *info, enum err code, int sys, const char *format, va_list args)
 {
     char text[sizeof(info->text)];
     int n = vsnprintf(text, sizeof(text), format, args);
@@ -67,22 +67,38 @@ const char *
 err_name(enum err code)
 {
     switch (code) {
-    case ERR_OK: return "ok";
-    case ERR_AGAIN: return "again";
-    case ERR_SHORT: return "short";
-    case ERR_BAD: return "bad";
-    case ERR_RANGE: return "range";
-    case ERR_NOMEM: return "nomem";
-    case ERR_TIMEOUT: return "timeout";
-    case ERR_STOP: return "stop";
-    case ERR_EOF: return "eof";
-    case ERR_IO: return "io";
-    case ERR_TLS: return "tls";
-    case ERR_NAME: return "name";
-    case ERR_DENIED: return "denied";
-    case ERR_BUSY: return "busy";
-    case ERR_FULL: return "full";
-    case ERR_CONFIG: return "config";
+    case ERR_OK:
+        return "ok";
+    case ERR_AGAIN:
+        return "again";
+    case ERR_SHORT:
+        return "short";
+    case ERR_BAD:
+        return "bad";
+    case ERR_RANGE:
+        return "range";
+    case ERR_NOMEM:
+        return "nomem";
+    case ERR_TIMEOUT:
+        return "timeout";
+    case ERR_STOP:
+        return "stop";
+    case ERR_EOF:
+        return "eof";
+    case ERR_IO:
+        return "io";
+    case ERR_TLS:
+        return "tls";
+    case ERR_NAME:
+        return "name";
+    case ERR_DENIED:
+        return "denied";
+    case ERR_BUSY:
+        return "busy";
+    case ERR_FULL:
+        return "full";
+    case ERR_CONFIG:
+        return "config";
     }
     return "unknown";
 }

@@ -45,7 +45,8 @@ enum err errinfo_set(struct errinfo *info, enum err code, const char *format, ..
 
 /*
  * errinfo_sys(info, code, sys, format, ...):
- * The same, with the errno value ${sys} kept and its text put behind: "cannot open x: No such file".
+ * The same, with the errno value ${sys} kept and its text put behind: "cannot open x: No such
+ * file".
  */
 enum err errinfo_sys(struct errinfo *info, enum err code, int sys, const char *format, ...)
     PRINTF_LIKE(4, 5);

@@ -20,17 +20,17 @@
 
 #include "base/mem.h"
 
-#define HEADER_BYTES 10 /* RFC 1952 section 2.3: the fixed part */
+#define HEADER_BYTES 10       /* RFC 1952 section 2.3: the fixed part */
 #define GZIP_WINDOW (15 + 16) /* the largest window, in gzip framing */
 #define OUT_STEP 16384
 
 struct gzip_reader {
     z_stream z;
     uint8_t header[HEADER_BYTES];
-    size_t gathered;  /* bytes of the header so far */
-    bool in_member;   /* zlib has the header and wants more */
-    bool whole;       /* at least one member was complete */
-    enum err failed;  /* sticky until the reset */
+    size_t gathered; /* bytes of the header so far */
+    bool in_member;  /* zlib has the header and wants more */
+    bool whole;      /* at least one member was complete */
+    enum err failed; /* sticky until the reset */
 };
 
 struct gzip_writer {
@@ -104,11 +104,11 @@ gzip_reader_reset(struct gzip_reader *r)
 static enum err
 data_error(const char *message, struct errinfo *info)
 {
-    if (message != NULL && (strstr(message, "data check") != NULL ||
-                            strstr(message, "length check") != NULL))
+    if (message != NULL &&
+        (strstr(message, "data check") != NULL || strstr(message, "length check") != NULL))
         return errinfo_set(info, ERR_BAD, "gzip: invalid checksum");
-    if (message != NULL && (strstr(message, "header") != NULL ||
-                            strstr(message, "compression method") != NULL))
+    if (message != NULL &&
+        (strstr(message, "header") != NULL || strstr(message, "compression method") != NULL))
         return errinfo_set(info, ERR_BAD, "gzip: invalid header");
     return errinfo_set(info, ERR_BAD, "flate: corrupt input");
 }
@@ -191,8 +191,8 @@ gzip_reader_feed(struct gzip_reader *r, struct slice in, struct buf *out, struct
     if (r->failed != ERR_OK)
         return errinfo_set(info, r->failed, "the gzip body failed before");
     while (in.n > 0 && r->failed == ERR_OK)
-        r->failed = r->in_member ? inflate_some(r, &in, out, info)
-                                 : begin_member(r, &in, out, info);
+        r->failed =
+            r->in_member ? inflate_some(r, &in, out, info) : begin_member(r, &in, out, info);
     return r->failed;
 }
 

@@ -31,12 +31,14 @@ void gzip_reader_reset(struct gzip_reader *r);
  * gzip_reader_feed(r, in, out):
  * Inflate ${in} and append to ${out}, whose maximum is the limit on the inflated size.
  * Errors: ERR_BAD (not gzip, damaged, wrong checksum), ERR_RANGE (${out} would pass its maximum),
- * ERR_NOMEM. ${info} says which in InfluxDB's words: "gzip: invalid header", "gzip: invalid checksum".
+ * ERR_NOMEM. ${info} says which in InfluxDB's words: "gzip: invalid header", "gzip: invalid
+ * checksum".
  */
 enum err gzip_reader_feed(struct gzip_reader *r, struct slice in, struct buf *out,
                           struct errinfo *info) MUST_USE;
 
-/* gzip_reader_end(r, info): ERR_OK at the end of a member; else ERR_SHORT, "unexpected EOF" or "EOF". */
+/* gzip_reader_end(r, info): ERR_OK at the end of a member; else ERR_SHORT, "unexpected EOF" or
+ * "EOF". */
 enum err gzip_reader_end(const struct gzip_reader *r, struct errinfo *info) MUST_USE;
 
 /* gzip_writer_open(level): level 1 to 9. */

@@ -114,8 +114,8 @@ static bool
 put_name(struct out *o, const char *name, bool quoted)
 {
     char text[32];
-    int n = snprintf(text, sizeof(text), as_json ? ",\"%s\":%s" : " %s=%s", name,
-                     quoted ? "\"" : "");
+    int n =
+        snprintf(text, sizeof(text), as_json ? ",\"%s\":%s" : " %s=%s", name, quoted ? "\"" : "");
 
     return put(o, slice_make(text, (size_t)n));
 }
@@ -162,7 +162,8 @@ put_head(struct out *o, enum log_level level)
     (void)put(o, slice_make(text, (size_t)n));
 }
 
-/* A standard error that is closed or full must not stop the daemon: what cannot be written is lost. */
+/* A standard error that is closed or full must not stop the daemon: what cannot be written is
+ * lost. */
 static void
 write_line(const struct out *o)
 {
@@ -181,7 +182,7 @@ write_line(const struct out *o)
 }
 
 static void PRINTF_LIKE(3, 0)
-write_event(enum log_level level, const struct log_line *line, const char *format, va_list args)
+    write_event(enum log_level level, const struct log_line *line, const char *format, va_list args)
 {
     int saved = errno; /* logging between a failure and its handling changes nothing */
     struct out o = {.n = 0};

@@ -5,7 +5,7 @@
  * vocabulary (short lower-case words that docs/user-guide/reference.md lists); payloads and
  * secrets never come here. Any thread may log; a line is written whole.
  *
- *   text:  2026-11-30T22:50:08.123Z info  sink=my_kafka event=retry attempt=1 kind=connect error="..."
+ *   text:  2026-11-30T22:50:08.123Z info  sink=my_kafka event=retry attempt=1 error="..."
  *   json:  {"time":"...","level":"info","sink":"my_kafka","event":"retry","attempt":1,...}
  */
 #ifndef SINKD_BASE_LOG_H
@@ -28,12 +28,12 @@ bool log_enabled(enum log_level level);
 
 /* A log line to be: fields that are NULL, empty or 0 are left out. */
 struct log_line {
-    const char *event;  /* required */
-    const char *sink;   /* a sink's name */
-    uint64_t seq;       /* a sequence number */
-    unsigned attempt;   /* which retry */
-    const char *kind;   /* failure class: connect, timeout, auth, ... */
-    const char *error;  /* text of a failure */
+    const char *event; /* required */
+    const char *sink;  /* a sink's name */
+    uint64_t seq;      /* a sequence number */
+    unsigned attempt;  /* which retry */
+    const char *kind;  /* failure class: connect, timeout, auth, ... */
+    const char *error; /* text of a failure */
 };
 
 /*

@@ -12,11 +12,14 @@
 #include "base/attr.h"
 #include "base/slice.h"
 
-void *mem_alloc(size_t n) MUST_USE;                 /* uninitialised; NULL when there is none */
-void *mem_zalloc(size_t n) MUST_USE;                /* zeroed */
-void *mem_resize(void *p, size_t n) MUST_USE;       /* as realloc; on NULL ${p} is still valid */
-void *mem_array(size_t count, size_t size) MUST_USE; /* zeroed; NULL as well when count * size overflows */
-char *mem_text(struct slice s) MUST_USE;            /* a NUL-terminated copy */
+void *mem_alloc(size_t n) MUST_USE;           /* uninitialised; NULL when there is none */
+void *mem_zalloc(size_t n) MUST_USE;          /* zeroed */
+void *mem_resize(void *p, size_t n) MUST_USE; /* as realloc; on NULL ${p} is still valid */
+char *mem_text(struct slice s) MUST_USE;      /* a NUL-terminated copy */
+
+/* mem_array(count, size): zeroed; NULL as well when count * size overflows. */
+void *mem_array(size_t count, size_t size) MUST_USE;
+
 void mem_free(void *p);
 
 /* mem_wipe(p, n): overwrite with zeros in a way that no compiler drops. */

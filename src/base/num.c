@@ -132,7 +132,8 @@ mantissa_digit(struct mantissa *m, uint8_t c)
     return ERR_OK;
 }
 
-/* Reads the exponent behind the 'e'; one that is out of all bounds is cut, the result is the same. */
+/* Reads the exponent behind the 'e'; one that is out of all bounds is cut, the result is the
+ * same. */
 static enum err
 read_exponent(struct slice s, int64_t *out)
 {
@@ -256,9 +257,9 @@ struct unit {
 
 /* A longer name stands before its own prefix. */
 static const struct unit units_read[] = {
-    {SLICE_INIT("ns"), 1},        {SLICE_INIT("ms"), NS_MS},     {SLICE_INIT("u"), NS_US},
-    {SLICE_INIT("\xc2\xb5"), NS_US}, {SLICE_INIT("s"), NS_S},    {SLICE_INIT("m"), NS_M},
-    {SLICE_INIT("h"), NS_H},      {SLICE_INIT("d"), 24 * NS_H},  {SLICE_INIT("w"), 168 * NS_H},
+    {SLICE_INIT("ns"), 1},           {SLICE_INIT("ms"), NS_MS},    {SLICE_INIT("u"), NS_US},
+    {SLICE_INIT("\xc2\xb5"), NS_US}, {SLICE_INIT("s"), NS_S},      {SLICE_INIT("m"), NS_M},
+    {SLICE_INIT("h"), NS_H},         {SLICE_INIT("d"), 24 * NS_H}, {SLICE_INIT("w"), 168 * NS_H},
 };
 
 static const struct unit units_written[] = {

@@ -90,8 +90,8 @@ static const struct {
     uint32_t type;
     const char *name;
 } refused[] = {
-    {0x6969, "nfs"},      {0x517b, "smb"},     {0xff534d42, "cifs"}, {0xfe534d42, "smb2"},
-    {0x01021997, "9p"},   {0x72b6, "jffs2"},   {0x5346414f, "afs"},  {0x6b414653, "afs"},
+    {0x6969, "nfs"},      {0x517b, "smb"},      {0xff534d42, "cifs"}, {0xfe534d42, "smb2"},
+    {0x01021997, "9p"},   {0x72b6, "jffs2"},    {0x5346414f, "afs"},  {0x6b414653, "afs"},
     {0x00c36400, "ceph"}, {0x73757245, "coda"}, {0x564c, "ncp"},
 };
 

@@ -12,7 +12,8 @@
 #include "base/attr.h"
 #include "base/err.h"
 
-/* port_random(p, n): unpredictable bytes (getrandom where there is one, else /dev/urandom). ERR_IO. */
+/* port_random(p, n): unpredictable bytes (getrandom where there is one, else /dev/urandom).
+ * ERR_IO. */
 enum err port_random(void *p, size_t n) MUST_USE;
 
 /* port_is_network_fs(dir): true when ${dir} lies on a file system known not to map files shared

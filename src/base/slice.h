@@ -19,7 +19,10 @@ struct slice {
 
 /* A slice of a string literal, for expressions and for initialisers of static tables. */
 #define SLICE(literal) ((struct slice)SLICE_INIT(literal))
-#define SLICE_INIT(literal) {(const uint8_t *)("" literal), sizeof(literal) - 1}
+#define SLICE_INIT(literal)                                \
+    {                                                      \
+        (const uint8_t *)("" literal), sizeof(literal) - 1 \
+    }
 
 /* For printf: `"%.*s", SLICE_PRI(s)`; cut at INT_MAX, which no message reaches. */
 #define SLICE_PRI(s) (int)(s).n, (const char *)(s).p
@@ -36,7 +39,8 @@ slice_of(const char *text)
     return (struct slice){(const uint8_t *)text, text == NULL ? 0 : strlen(text)};
 }
 
-/* slice_from(s, i), slice_to(s, i): all from byte i on, all before byte i; i is cut to the length. */
+/* slice_from(s, i), slice_to(s, i): all from byte i on, all before byte i; i is cut to the
+ * length. */
 static inline struct slice
 slice_from(struct slice s, size_t i)
 {
@@ -55,7 +59,7 @@ bool slice_eq(struct slice a, struct slice b);
 bool slice_eq_nocase(struct slice a, struct slice b); /* ASCII letters only */
 bool slice_starts(struct slice s, struct slice prefix);
 bool slice_ends(struct slice s, struct slice suffix);
-int slice_cmp(struct slice a, struct slice b); /* as memcmp; of equal prefixes the shorter is less */
+int slice_cmp(struct slice a, struct slice b); /* as memcmp; then the shorter is less */
 
 /* slice_find(s, byte): the index of its first occurrence, or s.n. */
 size_t slice_find(struct slice s, uint8_t byte);
@@ -67,7 +71,8 @@ bool slice_split(struct slice *rest, uint8_t byte, struct slice *head);
 /* slice_trim(s): without the blanks and tabs at both ends. */
 struct slice slice_trim(struct slice s);
 
-/* slice_copy_text(s, out, size): a NUL-terminated copy in ${out}, cut to ${size} - 1 bytes; size > 0. */
+/* slice_copy_text(s, out, size): a NUL-terminated copy in ${out}, cut to ${size} - 1 bytes; size >
+ * 0. */
 void slice_copy_text(struct slice s, char *out, size_t size);
 
 #endif

@@ -94,8 +94,8 @@ text_unbase64(struct buf *out, struct slice s)
 static bool
 is_unreserved(uint8_t c)
 {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-           c == '-' || c == '.' || c == '_' || c == '~';
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_' || c == '~';
 }
 
 enum err
@@ -209,12 +209,18 @@ static enum err
 json_special(struct buf *out, const uint8_t *p, size_t n)
 {
     switch (n == 1 ? p[0] : 0xff) {
-    case '"': return buf_add_text(out, "\\\"");
-    case '\\': return buf_add_text(out, "\\\\");
-    case '\n': return buf_add_text(out, "\\n");
-    case '\r': return buf_add_text(out, "\\r");
-    case '\t': return buf_add_text(out, "\\t");
-    default: break;
+    case '"':
+        return buf_add_text(out, "\\\"");
+    case '\\':
+        return buf_add_text(out, "\\\\");
+    case '\n':
+        return buf_add_text(out, "\\n");
+    case '\r':
+        return buf_add_text(out, "\\r");
+    case '\t':
+        return buf_add_text(out, "\\t");
+    default:
+        break;
     }
     if (n == 0)
         return buf_add_text(out, "\\ufffd");

@@ -17,7 +17,8 @@
 /* text_base64(out, s): append the base64 form with padding (RFC 4648 section 4). */
 enum err text_base64(struct buf *out, struct slice s) MUST_USE;
 
-/* text_unbase64(out, s): the way back; ERR_BAD on any other byte or wrong padding, nothing is added. */
+/* text_unbase64(out, s): the way back; ERR_BAD on any other byte or wrong padding, nothing is
+ * added. */
 enum err text_unbase64(struct buf *out, struct slice s) MUST_USE;
 
 /* text_percent(out, s): append with all but RFC 3986 unreserved bytes as %XX. */
@@ -32,11 +33,12 @@ enum err text_unpercent(struct buf *out, struct slice s, bool plus) MUST_USE;
 size_t text_utf8(struct slice s);
 bool text_is_utf8(struct slice s);
 
-/* text_json(out, s): append ${s} as a JSON string with its quotes, escaped as InfluxDB does: < > & and
- * U+2028/9 as \u00xx, control bytes as \n \r \t or \u00xx, each invalid byte as \ufffd. */
+/* text_json(out, s): append ${s} as a JSON string with its quotes, escaped as InfluxDB does: < > &
+ * and U+2028/9 as \u00xx, control bytes as \n \r \t or \u00xx, each invalid byte as \ufffd. */
 enum err text_json(struct buf *out, struct slice s) MUST_USE;
 
-/* text_glob(pattern, s): whether ${s} matches; '*' stands for any bytes, nothing else is special. */
+/* text_glob(pattern, s): whether ${s} matches; '*' stands for any bytes, nothing else is
+ * special. */
 bool text_glob(struct slice pattern, struct slice s);
 
 #endif

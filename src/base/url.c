@@ -118,8 +118,9 @@ check_host(const struct url_host *host, struct errinfo *info)
         return errinfo_set(info, ERR_RANGE, "URL: a host has more than %d bytes", URL_HOST_MAX);
     for (size_t i = 0; i < host->host.n; i++) {
         if (!is_host_byte(host->host.p[i], host->ipv6))
-            return errinfo_set(info, ERR_BAD, "URL: a host may hold letters, digits, '.', '-' and "
-                                              "'_'; an IPv6 address stands in brackets");
+            return errinfo_set(info, ERR_BAD,
+                               "URL: a host may hold letters, digits, '.', '-' and "
+                               "'_'; an IPv6 address stands in brackets");
         colons += host->host.p[i] == ':';
     }
     if (host->ipv6 && colons < 2)
@@ -190,8 +191,9 @@ parse_parts(struct slice rest, struct url *url, struct errinfo *info)
     authority = slice_to(rest, end);
     rest = slice_from(rest, end);
     if (slice_find(rest, '@') < rest.n)
-        return errinfo_set(info, ERR_BAD, "URL: an '@' behind the host must be written %%40, and "
-                                          "in a password a '/' %%2F and a '?' %%3F");
+        return errinfo_set(info, ERR_BAD,
+                           "URL: an '@' behind the host must be written %%40, and "
+                           "in a password a '/' %%2F and a '?' %%3F");
     parse_user_info(&authority, url);
     if ((err = parse_hosts(authority, url, info)) != ERR_OK)
         return err;
@@ -256,15 +258,16 @@ bool
 url_key_is_secret(struct slice key)
 {
     static const struct slice whole[] = {
-        SLICE_INIT("u"), SLICE_INIT("p"), SLICE_INIT("user"), SLICE_INIT("username"),
-        SLICE_INIT("login"), SLICE_INIT("pw"), SLICE_INIT("key"), SLICE_INIT("sig"),
-        SLICE_INIT("code"), SLICE_INIT("jwt"), SLICE_INIT("sas"), SLICE_INIT("session"),
+        SLICE_INIT("u"),     SLICE_INIT("p"),   SLICE_INIT("user"), SLICE_INIT("username"),
+        SLICE_INIT("login"), SLICE_INIT("pw"),  SLICE_INIT("key"),  SLICE_INIT("sig"),
+        SLICE_INIT("code"),  SLICE_INIT("jwt"), SLICE_INIT("sas"),  SLICE_INIT("session"),
     };
     static const struct slice parts[] = {
-        SLICE_INIT("pass"), SLICE_INIT("pwd"), SLICE_INIT("token"), SLICE_INIT("secret"),
-        SLICE_INIT("auth"), SLICE_INIT("apikey"), SLICE_INIT("api_key"), SLICE_INIT("access_key"),
-        SLICE_INIT("accesskey"), SLICE_INIT("private"), SLICE_INIT("credential"),
-        SLICE_INIT("signature"), SLICE_INIT("bearer"),
+        SLICE_INIT("pass"),    SLICE_INIT("pwd"),        SLICE_INIT("token"),
+        SLICE_INIT("secret"),  SLICE_INIT("auth"),       SLICE_INIT("apikey"),
+        SLICE_INIT("api_key"), SLICE_INIT("access_key"), SLICE_INIT("accesskey"),
+        SLICE_INIT("private"), SLICE_INIT("credential"), SLICE_INIT("signature"),
+        SLICE_INIT("bearer"),
     };
     uint8_t folded[KEY_MAX];
     struct slice name = slice_make(folded, fold_key(key, folded));

@@ -16,9 +16,9 @@
 #include "base/err.h"
 #include "base/slice.h"
 
-#define URL_HOSTS_MAX 32   /* hosts of one list: a cluster's bootstrap servers */
-#define URL_TEXT_MAX 8192  /* bytes of a whole URL: what HTTP servers take in a request line */
-#define URL_HOST_MAX 255   /* bytes of one host: the longest DNS name */
+#define URL_HOSTS_MAX 32  /* hosts of one list: a cluster's bootstrap servers */
+#define URL_TEXT_MAX 8192 /* bytes of a whole URL: what HTTP servers take in a request line */
+#define URL_HOST_MAX 255  /* bytes of one host: the longest DNS name */
 
 struct url_host {
     struct slice host; /* a name or an address; an IPv6 address without its brackets */
@@ -32,10 +32,10 @@ struct url {
     bool has_user, has_password;
     struct slice user, password;
     struct url_host hosts[URL_HOSTS_MAX];
-    size_t host_count;   /* 1 or more */
-    struct slice path;   /* with its leading '/'; empty when there is none */
+    size_t host_count; /* 1 or more */
+    struct slice path; /* with its leading '/'; empty when there is none */
     bool has_query;
-    struct slice query;  /* without the '?' */
+    struct slice query; /* without the '?' */
 };
 
 /*

@@ -43,8 +43,9 @@ enum err rd_done(struct rd *r) MUST_USE;
 
 struct wr {
     struct buf *out;
-    size_t base;  /* length of ${out} at wr_init: what an error takes it back to */
-    enum err err; /* ERR_OK, ERR_NOMEM (at the buffer's maximum) or ERR_RANGE (a value over a limit) */
+    size_t base; /* length of ${out} at wr_init: what an error takes it back to */
+    enum err
+        err; /* ERR_OK, ERR_NOMEM (at the buffer's maximum) or ERR_RANGE (a value over a limit) */
 };
 
 void wr_init(struct wr *w, struct buf *out);

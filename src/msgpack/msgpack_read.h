@@ -1,8 +1,8 @@
 /*
  * msgpack_read.h: MessagePack values, read one after another from a read cursor.
  *
- * Not for: building a tree. A typed reader takes the next value and fails with ERR_BAD when it is of
- * another type; any legal form of a value is taken, not only the shortest. Slices are loans from
+ * Not for: building a tree. A typed reader takes the next value and fails with ERR_BAD when it is
+ * of another type; any legal form of a value is taken, not only the shortest. Slices are loans from
  * the input. Errors stick in the cursor: ERR_SHORT (the input ends inside a value), ERR_BAD. After
  * one, every reader gives 0, false or an empty slice.
  * Source: the MessagePack specification, https://github.com/msgpack/msgpack/blob/master/spec.md
@@ -63,7 +63,8 @@ struct slice msgpack_read_ext(struct rd *r, int8_t *type);
  * 999999999, else ERR_BAD. Both are 0 after an error. */
 void msgpack_read_timestamp(struct rd *r, int64_t *seconds, uint32_t *ns);
 
-/* How deep arrays and maps may lie in a value that is skipped. What walks values should keep to it. */
+/* How deep arrays and maps may lie in a value that is skipped. What walks values should keep to
+ * it. */
 #define MSGPACK_DEPTH_MAX 32
 
 /* msgpack_read_skip(r): the bytes of the next value, whatever it is, with all it holds.

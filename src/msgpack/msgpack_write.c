@@ -19,7 +19,8 @@ msgpack_write_bool(struct wr *w, bool value)
     wr_u8(w, value ? 0xc3 : 0xc2);
 }
 
-/* The form byte for one, two, four or eight bytes is ${form} + 0, 1, 2 or 3, and the bytes follow. */
+/* The form byte for one, two, four or eight bytes is ${form} + 0, 1, 2 or 3, and the bytes
+ * follow. */
 static void
 put_sized(struct wr *w, uint8_t form, unsigned size_log2, uint64_t value)
 {

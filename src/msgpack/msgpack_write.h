@@ -29,7 +29,8 @@ void msgpack_write_i64(struct wr *w, int64_t value);
 void msgpack_write_f32(struct wr *w, float value);
 void msgpack_write_f64(struct wr *w, double value);
 
-/* msgpack_write_str(w, s): ${s} should be UTF-8; it is not checked. _text: of a NUL-terminated text. */
+/* msgpack_write_str(w, s): ${s} should be UTF-8; it is not checked. _text: of a NUL-terminated
+ * text. */
 void msgpack_write_str(struct wr *w, struct slice s);
 void msgpack_write_text(struct wr *w, const char *text);
 void msgpack_write_bin(struct wr *w, struct slice s);
@@ -38,7 +39,8 @@ void msgpack_write_bin(struct wr *w, struct slice s);
 void msgpack_write_array(struct wr *w, size_t count);
 void msgpack_write_map(struct wr *w, size_t count);
 
-/* msgpack_write_ext(w, type, s): types 0 to 127 are the application's, negative ones the format's. */
+/* msgpack_write_ext(w, type, s): types 0 to 127 are the application's, negative ones the
+ * format's. */
 void msgpack_write_ext(struct wr *w, int8_t type, struct slice s);
 
 /* msgpack_write_timestamp(w, seconds, ns): the format's own extension -1, in 4, 8 or 12 bytes;

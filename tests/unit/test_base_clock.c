@@ -1,5 +1,6 @@
 /*
- * test_base_clock.c: deadlines saturate, dates hold on both sides of 1970, times print as InfluxDB's.
+ * test_base_clock.c: deadlines saturate, dates hold on both sides of 1970, times print as
+ * InfluxDB's.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -111,8 +111,8 @@ any_cut_gives_the_same(void **state)
 {
     struct gzip_reader *r = gzip_reader_open();
     uint8_t room[200];
-    struct slice in = join(room, slice_make(all_fields, sizeof(all_fields)),
-                           slice_make(member, sizeof(member)));
+    struct slice in =
+        join(room, slice_make(all_fields, sizeof(all_fields)), slice_make(member, sizeof(member)));
 
     (void)state;
     for (size_t cut = 0; cut <= in.n; cut++) {

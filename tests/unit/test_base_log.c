@@ -1,5 +1,6 @@
 /*
- * test_base_log.c: the lines byte by byte, in both formats; hostile text; cuts; levels; rate limits.
+ * test_base_log.c: the lines byte by byte, in both formats; hostile text; cuts; levels; rate
+ * limits.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,13 +99,12 @@ json_lines(void **state)
     log_event(LOG_WARN, &full, "next in %d s", 3);
     log_info("start", NULL);
     end();
-    assert_string_equal(seen,
-                        "{\"time\":\"2026-11-30T22:50:08.123Z\",\"level\":\"warn\","
-                        "\"sink\":\"my_kafka\",\"event\":\"retry\",\"seq\":42,\"attempt\":1,"
-                        "\"kind\":\"connect\",\"error\":\"connection refused\","
-                        "\"msg\":\"next in 3 s\"}\n"
-                        "{\"time\":\"2026-11-30T22:50:08.123Z\",\"level\":\"info\","
-                        "\"event\":\"start\"}\n");
+    assert_string_equal(seen, "{\"time\":\"2026-11-30T22:50:08.123Z\",\"level\":\"warn\","
+                              "\"sink\":\"my_kafka\",\"event\":\"retry\",\"seq\":42,\"attempt\":1,"
+                              "\"kind\":\"connect\",\"error\":\"connection refused\","
+                              "\"msg\":\"next in 3 s\"}\n"
+                              "{\"time\":\"2026-11-30T22:50:08.123Z\",\"level\":\"info\","
+                              "\"event\":\"start\"}\n");
 }
 
 static const char hostile[] = "a\n\r\t\"\\\x01\x1b\x7f\xff\xc2\x9b\xc3\xa4";

@@ -241,9 +241,9 @@ reads_durations(void **state)
 static void
 writes_durations(void **state)
 {
-    static const char *const texts[] = {"0s",    "10s",    "1m30s", "2h",         "36h", "500ms",
-                                        "1s1ms", "1h1ns",  "7u",    "168h",       "1m",
-                                        "2562047h47m16s854ms775u807ns"};
+    static const char *const texts[] = {"0s",  "10s",   "1m30s", "2h",
+                                        "36h", "500ms", "1s1ms", "1h1ns",
+                                        "7u",  "168h",  "1m",    "2562047h47m16s854ms775u807ns"};
     char out[NUM_DURATION_TEXT];
 
     (void)state;

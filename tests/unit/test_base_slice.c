@@ -135,14 +135,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equality),
-        cmocka_unit_test(starts_and_ends),
-        cmocka_unit_test(order),
-        cmocka_unit_test(parts_are_cut_to_the_length),
-        cmocka_unit_test(find),
-        cmocka_unit_test(split),
-        cmocka_unit_test(trim),
-        cmocka_unit_test(copy_text),
+        cmocka_unit_test(equality), cmocka_unit_test(starts_and_ends),
+        cmocka_unit_test(order),    cmocka_unit_test(parts_are_cut_to_the_length),
+        cmocka_unit_test(find),     cmocka_unit_test(split),
+        cmocka_unit_test(trim),     cmocka_unit_test(copy_text),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

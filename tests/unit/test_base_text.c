@@ -75,9 +75,9 @@ base64(void **state)
 static void
 base64_that_is_malformed(void **state)
 {
-    static const char *const texts[] = {"Z",    "Zg",   "Zg=",      "Zg=x",     "=g==", "Z===",
-                                        "====", "Zg==Zg==", "Zm9v\n", "Zm9-",     "Zh==", "Zm9=",
-                                        "Zm 8"};
+    static const char *const texts[] = {"Z",    "Zg",   "Zg=",      "Zg=x",   "=g==",
+                                        "Z===", "====", "Zg==Zg==", "Zm9v\n", "Zm9-",
+                                        "Zh==", "Zm9=", "Zm 8"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -151,8 +151,15 @@ utf8_that_is_malformed(void **state)
         "\xf0\x8f\xbf\xbf", /* overlong */
         "\xed\xa0\x80",     /* a surrogate */
         "\xf4\x90\x80\x80", /* over U+10FFFF */
-        "\xf5\x80\x80\x80", "\xff", "\xc2", "\xc2\x41", "\xe2\x82", "\xe2\x82\x41", "\xf0\x9f\x98",
-        "\xf0\x9f\x98\x41", "\xf0\x9f\xc0\x80",
+        "\xf5\x80\x80\x80",
+        "\xff",
+        "\xc2",
+        "\xc2\x41",
+        "\xe2\x82",
+        "\xe2\x82\x41",
+        "\xf0\x9f\x98",
+        "\xf0\x9f\x98\x41",
+        "\xf0\x9f\xc0\x80",
     };
 
     (void)state;

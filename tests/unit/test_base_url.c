@@ -55,9 +55,9 @@ broker_urls(void **state)
     struct url url;
 
     (void)state;
-    assert_int_equal(url_parse(SLICE("kafka://a:9092,b,[fe80::1%25eth0]:9094/{db}.{tag:x|y}"), &url,
-                               NULL),
-                     ERR_OK);
+    assert_int_equal(
+        url_parse(SLICE("kafka://a:9092,b,[fe80::1%25eth0]:9094/{db}.{tag:x|y}"), &url, NULL),
+        ERR_OK);
     assert_int_equal(url.host_count, 3);
     assert_host(&url.hosts[0], "a", 9092, false);
     assert_host(&url.hosts[1], "b", 0, false);
@@ -84,16 +84,55 @@ static void
 refused(void **state)
 {
     static const char *const texts[] = {
-        "", "http", "http:", "http:/", "http:/h", "//h/x", "://h/x", "1http://h", "ht tp://h",
-        "http://", "http:///x", "http://?x", "http://u@", "http://h:", "http://h:0",
-        "http://h:65536", "http://h:x", "http://h:-1", "http://h:80:80", "http://::1/",
-        "http://[::1", "http://[]",
-        "http://[a]", "http://[::1]x", "http://[::1]:", "http://h,", "http://,h", "http://a,,b",
-        "http://h/a b", "http://h/a\tb", "http://h/a\nb", "http://h/\x7f", "http://h/\xc3\xa9",
-        "http://h/#f", "http://h/%", "http://h/%2", "http://h/%2x", "http://h%20x/", "http://h/\"",
-        "http://h/<", "http://h/\\", "http://h!/", "http://{db}/", "http://u:%zz@h/",
+        "",
+        "http",
+        "http:",
+        "http:/",
+        "http:/h",
+        "//h/x",
+        "://h/x",
+        "1http://h",
+        "ht tp://h",
+        "http://",
+        "http:///x",
+        "http://?x",
+        "http://u@",
+        "http://h:",
+        "http://h:0",
+        "http://h:65536",
+        "http://h:x",
+        "http://h:-1",
+        "http://h:80:80",
+        "http://::1/",
+        "http://[::1",
+        "http://[]",
+        "http://[a]",
+        "http://[::1]x",
+        "http://[::1]:",
+        "http://h,",
+        "http://,h",
+        "http://a,,b",
+        "http://h/a b",
+        "http://h/a\tb",
+        "http://h/a\nb",
+        "http://h/\x7f",
+        "http://h/\xc3\xa9",
+        "http://h/#f",
+        "http://h/%",
+        "http://h/%2",
+        "http://h/%2x",
+        "http://h%20x/",
+        "http://h/\"",
+        "http://h/<",
+        "http://h/\\",
+        "http://h!/",
+        "http://{db}/",
+        "http://u:%zz@h/",
         /* a password with an unencoded '/' or '?': its end would pass for a path */
-        "http://u:1/CANARY@h/", "http://u:1?CANARY@h/", "http://u:CANARY#1@h/", "http://a@b/c@d",
+        "http://u:1/CANARY@h/",
+        "http://u:1?CANARY@h/",
+        "http://u:CANARY#1@h/",
+        "http://a@b/c@d",
     };
     struct url url = {.host_count = 77};
 
@@ -223,7 +262,7 @@ static void
 written_back(void **state)
 {
     static const char *const texts[] = {
-        "http://h", "http://h/", "http://h:1?x", "http://h/?", "kafka://a:1,[::1]:2,c/t",
+        "http://h",    "http://h/", "http://h:1?x", "http://h/?", "kafka://a:1,[::1]:2,c/t",
         "x+y://h/%20",
     };
     struct buf out;
@@ -263,10 +302,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(http_url),      cmocka_unit_test(broker_urls),
-        cmocka_unit_test(refused),       cmocka_unit_test(limits),
-        cmocka_unit_test(masked),        cmocka_unit_test(secrets_found),
-        cmocka_unit_test(query_pairs),   cmocka_unit_test(written_back),
+        cmocka_unit_test(http_url),    cmocka_unit_test(broker_urls),
+        cmocka_unit_test(refused),     cmocka_unit_test(limits),
+        cmocka_unit_test(masked),      cmocka_unit_test(secrets_found),
+        cmocka_unit_test(query_pairs), cmocka_unit_test(written_back),
         cmocka_unit_test(no_room),
     };
 

@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-
 #include "base/wire.h"
 #include "support/guard.h"
 

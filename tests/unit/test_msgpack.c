@@ -1,6 +1,6 @@
 /*
- * test_msgpack.c: every form of the MessagePack specification, written in its shortest one and read in
- * all; cuts, wrong types, lying counts, deep nesting; nothing read past the end.
+ * test_msgpack.c: every form of the MessagePack specification, written in its shortest one and
+ * read in all; cuts, wrong types, lying counts, deep nesting; nothing read past the end.
  * The vectors follow the "Formats" section of the specification and its example on the front page.
  */
 #include <setjmp.h>
