@@ -1,0 +1,407 @@
+/*
+ * write_api.c: see write_api.h.
+ *
+ * At the head a request is checked and may be refused; when its body is there it is parsed once into chunks,
+ * which the committer makes durable; its mail brings the answer. Back-pressure is always 503 with
+ * Retry-After: clients throw a batch away for good on any 4xx.
+ */
+#include "daemon/write_api.h"
+
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "daemon/daemon.h"
+#include "daemon/server_budget.h"
+#include "store/chunk.h"
+
+#define RETRY_AFTER_S 5
+#define YEAR_2000_NS INT64_C(946684800000000000)
+#define DAY_NS INT64_C(86400000000000)
+
+/* One write on its way. Made at the head; lives until both the call is over and the committer is done. */
+struct write {
+    struct daemon *daemon;
+    enum precision precision;
+    struct buf database, policy;
+
+    struct buf chunks;
+    uint64_t good, bad;
+    struct buf complaint; /* about the first bad line; its numbers follow at the end */
+    struct lineproto_bad first_bad;
+
+    struct server_ticket ticket;
+    struct committer_body body;
+    struct mail mail;
+    enum err result;
+    struct errinfo info;
+    size_t held;       /* counted in the server's budget */
+    bool committing;   /* the committer has it */
+    bool call_is_over; /* nobody waits for the answer */
+};
+
+static void
+free_write(struct write *w)
+{
+    if (w->held > 0)
+        server_budget_release(server_inflight(w->daemon->server), w->held);
+    buf_free(&w->database);
+    buf_free(&w->policy);
+    buf_free(&w->chunks);
+    buf_free(&w->complaint);
+    mem_free(w);
+}
+
+static struct write *
+new_write(struct daemon *daemon)
+{
+    struct write *w = mem_zalloc(sizeof(*w));
+
+    if (w == NULL)
+        return NULL;
+    w->daemon = daemon;
+    buf_init(&w->database, CHUNK_NAME_BYTES_MAX);
+    buf_init(&w->policy, CHUNK_NAME_BYTES_MAX);
+    buf_init(&w->complaint, 4096);
+    return w;
+}
+
+/* ---- the head ------------------------------------------------------------------------------------- */
+
+/* Whether the store and the daemon can take anything at all now; else the call is answered. */
+static bool
+can_take(struct daemon *daemon, struct server_call *call)
+{
+    struct committer_stats stats;
+
+    if (server_is_draining(daemon->server)) {
+        server_call_busy(call, RETRY_AFTER_S, "the daemon is shutting down");
+        return false;
+    }
+    if (disk_watch_is_readonly(daemon->disk)) {
+        struct http_answer a = {
+            .status = 507,
+            .retry_after_s = 60,
+            .error = SLICE("insufficient storage: the disk is nearly full, writes are refused")};
+
+        server_call_answer(call, &a);
+        return false;
+    }
+    committer_stats(daemon->committer, &stats);
+    if (stats.full) {
+        server_call_busy(call, RETRY_AFTER_S, "the log is full until a sink delivers");
+        return false;
+    }
+    return true;
+}
+
+/* What a body may measure: never more than an eighth of the store. */
+static size_t
+body_limit(const struct daemon *daemon)
+{
+    uint64_t eighth = store_map_bytes(daemon->store) / 8;
+    size_t configured = daemon->config->server.max_body_size_bytes;
+
+    return configured < eighth ? configured : (size_t)eighth;
+}
+
+static bool
+too_long(struct daemon *daemon, struct server_call *call, size_t limit)
+{
+    const struct http_request *request = server_call_request(call);
+
+    if (request->head.framing != H1_LENGTH || request->head.length <= limit)
+        return false;
+    server_call_error(call, 413,
+                      "Request Entity Too Large: the body has %" PRIu64
+                      " bytes, the limit is %zu (server.max_body_size_bytes is %zu, an eighth of the "
+                      "store is %" PRIu64 ")",
+                      request->head.length, limit,
+                      daemon->config->server.max_body_size_bytes,
+                      store_map_bytes(daemon->store) / 8);
+    return true;
+}
+
+/* MessagePack bodies must not be read as line protocol. */
+static bool
+is_messagepack(const struct http_request *request)
+{
+    struct slice type = http_request_header(request, "content-type");
+
+    type = slice_trim(slice_to(type, slice_find(type, ';')));
+    return slice_eq_nocase(type, SLICE("application/msgpack"))
+           || slice_eq_nocase(type, SLICE("application/x-msgpack"))
+           || slice_eq_nocase(type, SLICE("application/vnd.hyperbytedb.columnar-msgpack.v1"));
+}
+
+/* Database and retention policy are checked and kept; else the call is answered. */
+static bool
+take_names(struct write *w, struct server_call *call, struct slice database, struct slice policy)
+{
+    if (!databases_is_valid(database)) {
+        server_call_error(call, 400, "invalid name of a database");
+        return false;
+    }
+    if (buf_add(&w->database, database) != ERR_OK || buf_add(&w->policy, policy) != ERR_OK) {
+        server_call_error(call, 400, "invalid retention policy: longer than %u bytes",
+                          CHUNK_NAME_BYTES_MAX);
+        return false;
+    }
+    return true;
+}
+
+static void
+accept_write(struct write *w, struct server_call *call)
+{
+    size_t limit = body_limit(w->daemon);
+
+    if (is_messagepack(server_call_request(call)))
+        server_call_error(call, 415, "MessagePack bodies are not available; send line protocol");
+    else if (!too_long(w->daemon, call, limit) && can_take(w->daemon, call))
+        server_call_accept(call, limit);
+}
+
+static struct write *
+begin(struct server_call *call)
+{
+    struct daemon *daemon = server_ctx(server_of(call));
+    struct write *w = new_write(daemon);
+
+    daemon->counters.write_requests++;
+    if (w == NULL)
+        server_call_busy(call, RETRY_AFTER_S, "no memory for this write");
+    else
+        server_call_set_user(call, w);
+    return w;
+}
+
+static bool
+check_consistency(struct server_call *call)
+{
+    static const struct slice known[] = {SLICE_INIT("any"), SLICE_INIT("one"), SLICE_INIT("quorum"),
+                                         SLICE_INIT("all")};
+    struct slice value = http_request_param(server_call_request(call), "consistency");
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (value.n == 0 || slice_eq_nocase(value, known[i]))
+            return true;
+    }
+    server_call_error(call, 400, "invalid consistency level");
+    return false;
+}
+
+void
+write_api_head(struct server_call *call)
+{
+    const struct http_request *request = server_call_request(call);
+    struct slice database = http_request_param(request, "db");
+    struct slice precision = http_request_param(request, "precision");
+    struct write *w = begin(call);
+
+    if (w == NULL)
+        return;
+    if (database.n == 0)
+        server_call_error(call, 400, "database is required");
+    else if (precision_parse(precision, &w->precision) != ERR_OK)
+        server_call_error(call, 400, "invalid precision \"%.*s\" (use n, u, ms, s, m or h)",
+                          (int)(precision.n > 40 ? 40 : precision.n), (const char *)precision.p);
+    else if (check_consistency(call)
+             && take_names(w, call, database, http_request_param(request, "rp")))
+        accept_write(w, call);
+}
+
+/* The v2 path knows fewer units: ns, us, ms, s. */
+static bool
+precision_v2(struct slice text, enum precision *out)
+{
+    return precision_parse(text, out) == ERR_OK && !slice_eq(text, SLICE("m"))
+           && !slice_eq(text, SLICE("h")) && !slice_eq(text, SLICE("n"))
+           && !slice_eq(text, SLICE("u"));
+}
+
+void
+write_api_head_v2(struct server_call *call)
+{
+    const struct http_request *request = server_call_request(call);
+    struct slice bucket = http_request_param(request, "bucket");
+    struct slice precision = http_request_param(request, "precision");
+    size_t slash = slice_find(bucket, '/');
+    struct write *w = begin(call);
+
+    if (w == NULL)
+        return;
+    if (bucket.n == 0)
+        server_call_error(call, 404, "bucket is required: the name of a database, or db/rp");
+    else if (!precision_v2(precision, &w->precision))
+        server_call_error(call, 400, "invalid precision \"%.*s\" (use ns, us, ms or s)",
+                          (int)(precision.n > 40 ? 40 : precision.n), (const char *)precision.p);
+    else if (take_names(w, call, slice_to(bucket, slash), slice_from(bucket, slash + 1)))
+        accept_write(w, call);
+}
+
+/* ---- the body --------------------------------------------------------------------------------------- */
+
+static void
+count_bad(struct write *w, const struct lineproto_bad *bad)
+{
+    w->daemon->counters.rejected_lines[bad->reason]++;
+    if (w->bad++ == 0)
+        w->first_bad = *bad;
+}
+
+/* A time before 2000, or more than a day ahead of a clock that can be believed. */
+static bool
+is_suspicious(const struct lineproto_point *point, int64_t now_ns)
+{
+    return point->time_ns < YEAR_2000_NS
+           || (clock_plausible(now_ns) && point->time_ns - DAY_NS > now_ns);
+}
+
+/* All lines of the body, parsed once, into w->chunks. ERR_NOMEM. */
+static enum err
+parse_body(struct write *w, struct slice body)
+{
+    struct daemon *daemon = w->daemon;
+    int64_t now_ns = clock_wall_ns(daemon->clock);
+    struct chunk_origin origin = {.db = buf_peek(&w->database),
+                                  .rp = buf_peek(&w->policy),
+                                  .accepted_ns = now_ns,
+                                  .accepted_ms = clock_mono_ms(daemon->clock),
+                                  .run = store_run(daemon->store)};
+    struct chunk_builder *builder = mem_alloc(sizeof(*builder));
+    struct lineproto lines;
+    struct lineproto_point point;
+    struct lineproto_bad bad;
+    enum lineproto_event event;
+    enum err err;
+
+    if (builder == NULL)
+        return ERR_NOMEM;
+    buf_init(&w->chunks, body.n * 4 + 65536);
+    err = chunk_builder_init(builder, &w->chunks, store_chunk_max(daemon->store), &origin);
+    lineproto_init(&lines, body, w->precision, now_ns);
+    while (err == ERR_OK && (event = lineproto_next(&lines, &point, &bad)) != LINEPROTO_END) {
+        if (event == LINEPROTO_BAD) {
+            count_bad(w, &bad);
+            continue;
+        }
+        err = chunk_builder_add(builder, &point);
+        w->good++;
+        daemon->counters.suspicious_timestamps += is_suspicious(&point, now_ns);
+    }
+    if (err == ERR_OK)
+        err = chunk_builder_finish(builder);
+    mem_free(builder);
+    return err;
+}
+
+/* What is wrong with the bad lines, if any, while the body they stand in is still there. */
+static enum err
+complain(struct write *w)
+{
+    if (w->bad == 0)
+        return ERR_OK;
+    return lineproto_put_error(&w->complaint, &w->first_bad, w->good, w->bad);
+}
+
+/* The answer to a write whose good lines are safe. */
+static void
+answer(const struct write *w, struct server_call *call)
+{
+    struct http_answer a = {.status = 204};
+
+    if (w->bad > 0) {
+        a.status = 400;
+        a.error = buf_peek(&w->complaint);
+    }
+    server_call_answer(call, &a);
+}
+
+/* On the loop's thread, after the commit. */
+static void
+commit_is_over(struct mail *m)
+{
+    struct write *w = (struct write *)(void *)((char *)m - offsetof(struct write, mail));
+    struct daemon *daemon = w->daemon;
+    struct server_call *call = server_call_find(daemon->server, w->ticket);
+
+    w->committing = false;
+    if (w->result == ERR_OK)
+        daemon->counters.points += w->body.points;
+    if (w->call_is_over || call == NULL) {
+        free_write(w);
+        return;
+    }
+    if (w->result == ERR_OK)
+        answer(w, call);
+    else if (w->result == ERR_FULL)
+        server_call_busy(call, RETRY_AFTER_S, "the log is full until a sink delivers");
+    else
+        server_call_busy(call, RETRY_AFTER_S, w->info.text);
+}
+
+/* On the committer's thread. */
+static void
+committed(struct committer_body *body, enum err result, const struct errinfo *info)
+{
+    struct write *w = (struct write *)(void *)((char *)body - offsetof(struct write, body));
+
+    w->result = result;
+    if (info != NULL)
+        w->info = *info;
+    mailbox_post(w->daemon->mailbox, &w->mail);
+}
+
+static void
+commit(struct write *w, struct server_call *call)
+{
+    struct slice chunks = buf_peek(&w->chunks);
+    enum err err;
+
+    databases_note(w->daemon->databases, buf_peek(&w->database));
+    w->ticket = server_call_ticket(call);
+    w->mail.call = commit_is_over;
+    w->body = (struct committer_body){.chunks = chunks, .done = committed};
+    err = committer_append(w->daemon->committer, &w->body);
+    if (err == ERR_OK) {
+        w->committing = true;
+        w->held = chunks.n;
+        server_budget_hold(server_inflight(w->daemon->server), w->held);
+    } else if (err == ERR_FULL) {
+        server_call_busy(call, RETRY_AFTER_S, "the log is full until a sink delivers");
+    } else {
+        server_call_busy(call, 1, "too many writes wait for the disk");
+    }
+}
+
+void
+write_api_done(struct server_call *call)
+{
+    struct write *w = server_call_user(call);
+    struct slice body = http_request_body(server_call_request(call));
+
+    if (w == NULL)
+        return;
+    if (parse_body(w, body) != ERR_OK || complain(w) != ERR_OK)
+        server_call_busy(call, RETRY_AFTER_S, "no memory for this write");
+    else if (w->good == 0)
+        answer(w, call);
+    else
+        commit(w, call);
+}
+
+void
+write_api_over(struct server_call *call, int status)
+{
+    struct daemon *daemon = server_ctx(server_of(call));
+    struct write *w = server_call_user(call);
+
+    if (status != 204)
+        daemon->counters.write_errors++;
+    histogram_add(&daemon->counters.write_seconds,
+                  (clock_mono_ms(daemon->clock) - server_call_started_ms(call)) * 1000);
+    if (w == NULL)
+        return;
+    w->call_is_over = true;
+    if (!w->committing)
+        free_write(w);
+}

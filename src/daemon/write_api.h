@@ -1,0 +1,17 @@
+/*
+ * write_api.h: POST /write and POST /api/v2/write: a body of points to a durable commit.
+ *
+ * Source: InfluxDB 1.x HTTP API; docs/user-guide/reference.md.
+ */
+#ifndef SINKD_DAEMON_WRITE_API_H
+#define SINKD_DAEMON_WRITE_API_H
+
+#include "daemon/server.h"
+
+/* Handlers of a server_route; the server's context is the struct daemon. */
+void write_api_head(struct server_call *call);    /* /write */
+void write_api_head_v2(struct server_call *call); /* /api/v2/write */
+void write_api_done(struct server_call *call);
+void write_api_over(struct server_call *call, int status);
+
+#endif
