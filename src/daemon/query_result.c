@@ -189,6 +189,24 @@ query_results_failed(const struct query_results *r)
     return r->err != ERR_OK || (r->count > 0 && last(r)->failed);
 }
 
+static struct slice
+bytes_at(const struct query_results *r, size_t at, size_t n)
+{
+    return slice_to(slice_from(buf_peek(&r->bytes), at), n);
+}
+
+const char *
+query_results_first_error(const struct query_results *r, char *text, size_t size)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        if (r->list[i].failed) {
+            slice_copy_text(bytes_at(r, r->list[i].error_at, r->list[i].error_n), text, size);
+            return text;
+        }
+    }
+    return NULL;
+}
+
 /* ---- writing ------------------------------------------------------------------------------------- */
 
 /* A text under way: its sink, its indentation, its first error. */
@@ -274,12 +292,6 @@ number(struct writer *w, uint64_t value)
     uint8_t text[NUM_TEXT];
 
     put(w, slice_make(text, num_put_u64(text, value)));
-}
-
-static struct slice
-bytes_at(const struct query_results *r, size_t at, size_t n)
-{
-    return slice_to(slice_from(buf_peek(&r->bytes), at), n);
 }
 
 static void
