@@ -4,6 +4,7 @@
 #include "support/http_drive.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,4 +227,56 @@ http_drive_finish(struct http_drive *d)
 {
     answer(d, 204, NULL);
     http_drive_step(d);
+}
+
+bool
+http_drive_holds(const struct http_drive *d, const char *text)
+{
+    struct slice s = buf_peek(&d->out), t = slice_of(text);
+    size_t i;
+
+    for (i = 0; i + t.n <= s.n; i++)
+        if (memcmp(s.p + i, t.p, t.n) == 0)
+            return true;
+    return false;
+}
+
+const char *
+http_drive_statuses(const struct http_drive *d, char out[200])
+{
+    struct slice s = buf_peek(&d->out);
+    size_t i, n = 0;
+
+    for (i = 0; i + 12 < s.n && n < 190; i++)
+        if (memcmp(s.p + i, "HTTP/1.", 7) == 0) {
+            memcpy(out + n, s.p + i + 9, 4);
+            n += 4;
+        }
+    out[n] = '\0';
+    return out;
+}
+
+/* expect(what, is, should): cmocka sees the abort as a failure, with the text before it. */
+static void
+expect(const char *what, struct slice is, struct slice should)
+{
+    if (slice_eq(is, should))
+        return;
+    (void)fprintf(stderr, "%s is\n%.*s\ninstead of\n%.*s\n", what, SLICE_PRI(is),
+                  SLICE_PRI(should));
+    abort();
+}
+
+void
+http_drive_assert_log(const struct http_drive *d, const char *text)
+{
+    expect("the record", buf_peek(&d->log), slice_of(text));
+}
+
+void
+http_drive_assert_statuses(const struct http_drive *d, const char *text)
+{
+    char out[200];
+
+    expect("the statuses", slice_of(http_drive_statuses(d, out)), slice_of(text));
 }
