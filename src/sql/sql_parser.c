@@ -85,7 +85,7 @@ must_mask(const struct sql_parser *p)
     if (holds(token->raw, "://") && (holds(token->raw, "@") || holds(token->raw, "?")))
         return true;
     return (holds(p->text, "password") || holds(p->text, "sink")) &&
-           !sql_lexer_quotes_sound(p->text);
+           (token->kind == SQL_TOKEN_UNCLOSED || !sql_lexer_quotes_sound(p->text));
 }
 
 /* The current token as an error shows it; keywords in upper case, as in InfluxDB. */
