@@ -1,10 +1,10 @@
 /*
  * http_client.h: HTTP/1.1 requests to one host over one kept connection.
  *
- * Straight blocking calls with absolute deadlines over a stream: connect, send, receive. Requests may
- * be sent ahead (pipelined) and their answers read in order. Everything a peer sends is bounded: the
- * head, the part of the body that is kept, the part that is read and dropped. Nothing is followed: a
- * redirect is an answer like any other.
+ * Straight blocking calls with absolute deadlines over a stream: connect, send, receive. Requests
+ * may be sent ahead (pipelined) and their answers read in order. Everything a peer sends is
+ * bounded: the head, the part of the body that is kept, the part that is read and dropped.
+ * Nothing is followed: a redirect is an answer like any other.
  * Not for: retries, backoff, and what a status means; that is the caller's.
  * Source: RFC 9110, RFC 9112.
  */
@@ -18,6 +18,7 @@
 #include "base/attr.h"
 #include "base/err.h"
 #include "base/slice.h"
+#include "http/http_reply.h"
 #include "net/stream.h"
 
 /* Requests that may wait for their answers at a time. */
@@ -61,23 +62,14 @@ enum http_failure {
 struct http_call {
     struct slice method;         /* "POST" */
     struct slice target;         /* path and query as they go on the wire; "" is sent as "/" */
-    const struct slice *headers; /* "Name: value" each, no line end. Host, Content-Length and
-                                    Connection are written by the client; a Host here replaces its own */
+    const struct slice *headers; /* "Name: value" each, no line end. The client writes Host, which one
+                                    here replaces, and Content-Length; that, Transfer-Encoding and
+                                    Connection are refused here */
     size_t header_count;
     const struct slice *body;    /* sent one behind the other; Content-Length is their sum */
     size_t body_count;           /* at most HTTP_CLIENT_PARTS */
-    bool repeat;                 /* http_client_call: after HTTP_FAILURE_STALE send it once more, on a new
-                                    connection */
-};
-
-/* An answer. The slices are valid until the next call on the client. */
-struct http_reply {
-    int status;             /* 200 to 599; 0 until the head of the answer came */
-    int64_t retry_after_ms; /* from now; -1: none given, or not understood */
-    struct slice content_type;
-    struct slice body;      /* its first keep_bytes */
-    bool cut;               /* the body went on beyond them */
-    bool closed;            /* the connection does not serve another request */
+    bool repeat;                 /* http_client_call: after HTTP_FAILURE_STALE send it once more, on
+                                    a new connection */
 };
 
 /* http_client_connect(c, deadline, info): connect unless connected. Errors as stream_connect. */
@@ -89,21 +81,24 @@ void http_client_disconnect(struct http_client *c);
 
 /*
  * http_client_send(c, call, deadline, info):
- * Connect if need be and write one request. An idle kept connection that the server closed meanwhile
- * is noticed first and replaced. If the peer answers before it has taken all of the body, the rest is
- * not sent and ERR_OK is returned: its answer is what http_client_receive gives.
- * Errors: those of stream_connect and stream_write; ERR_BAD (line ends or blanks where none may be: our
- * own bug or an option that was not checked); ERR_RANGE (too many parts or requests waiting, a head
- * over 64 KiB); ERR_NOMEM. On every error but those three kinds the connection is closed.
+ * Connect if need be and write one request. An idle kept connection that the server closed
+ * meanwhile is noticed first and replaced. If the peer answers or closes before it has taken all
+ * of the body, the rest is not sent and ERR_OK is returned: http_client_receive gives the answer,
+ * or says that the connection broke.
+ * Errors: those of stream_connect; ERR_TIMEOUT, ERR_STOP (aborted, or stopped before anything was
+ * sent) and ERR_TLS of the write; ERR_BAD (a header or target that may not be sent); ERR_RANGE
+ * (too many parts or requests waiting, a head over 64 KiB); ERR_BUSY (the peer did not take an
+ * earlier request whole: receive its answer first); ERR_NOMEM. The connection is closed if a write
+ * began.
  */
-enum err http_client_send(struct http_client *c, const struct http_call *call,
-                          int64_t deadline, struct errinfo *info) MUST_USE;
+enum err http_client_send(struct http_client *c, const struct http_call *call, int64_t deadline,
+                          struct errinfo *info) MUST_USE;
 
 /*
  * http_client_receive(c, out, deadline, info):
- * The answer to the oldest request that waits for one. 1xx answers are skipped.
- * ${out} is filled on every return: with an error too its status is set if the head of the answer
- * had come, and the body then holds what came of it. A verdict may be taken from it.
+ * The answer to the oldest of the requests that wait for one; there must be one. 1xx answers are
+ * skipped. ${out} is filled on every return: with an error too its status is set if the head of
+ * the answer had come, and the body then holds what came of it. A verdict may be taken from it.
  * Errors: ERR_STOP (nothing is lost: call again, or disconnect); ERR_TIMEOUT; ERR_EOF (closed too
  * early); ERR_IO; ERR_TLS; ERR_BAD (no HTTP); ERR_RANGE (a head over 16 KiB); ERR_NOMEM. On all but
  * ERR_STOP the connection is closed and the other waiting requests are forgotten.
@@ -111,11 +106,12 @@ enum err http_client_send(struct http_client *c, const struct http_call *call,
 enum err http_client_receive(struct http_client *c, struct http_reply *out, int64_t deadline,
                              struct errinfo *info) MUST_USE;
 
-/* http_client_waiting(c): requests sent whose answers were not received yet. */
+/* http_client_waiting(c): requests sent whose answers were not received yet; none once an answer
+ * closed the connection. */
 size_t http_client_waiting(const struct http_client *c);
 
-/* http_client_call(c, call, out, deadline, info): send and receive. After ERR_STOP out of the wait
- * for the answer, http_client_receive goes on with it. */
+/* http_client_call(c, call, out, deadline, info): send and receive; no other request may wait.
+ * After ERR_STOP out of the wait for the answer, http_client_receive goes on with it. */
 enum err http_client_call(struct http_client *c, const struct http_call *call,
                           struct http_reply *out, int64_t deadline, struct errinfo *info) MUST_USE;
 
@@ -123,8 +119,8 @@ enum err http_client_call(struct http_client *c, const struct http_call *call,
 enum http_failure http_client_failure(const struct http_client *c);
 const char *http_client_failure_name(enum http_failure f); /* "connect", "timeout", "reset", ...; static */
 
-/* http_client_header(c, name): a header of the answer received last, its first if it came more than
- * once; {NULL, 0} without it. Valid until the next call on the client. */
+/* http_client_header(c, name): a header of the answer received last, its first if it came more
+ * than once; {NULL, 0} without it. Valid until the next call on the client. */
 struct slice http_client_header(const struct http_client *c, struct slice name);
 
 #endif
