@@ -32,7 +32,7 @@ static const uint8_t digit[256] = {
 #define FAST_WHOLE_DIGITS_MAX 18
 
 /* A set of field names by a weak hash: "surely new" or "perhaps seen". */
-#define SEEN_BITS 512
+#define SEEN_LOG 10
 
 struct fast {
     const uint8_t *p;
@@ -41,7 +41,7 @@ struct fast {
     unsigned types; /* of the fields, a bit each */
     bool repeated;  /* perhaps a name came twice */
     bool named;     /* a field is not called time */
-    uint64_t seen[SEEN_BITS / 64];
+    uint64_t seen[(1 << SEEN_LOG) / 64];
 };
 
 void
@@ -231,9 +231,11 @@ fast_value(struct fast *f)
 static void
 note_name(struct fast *f, const uint8_t *key, size_t n)
 {
-    unsigned hash = (unsigned)n * 37U + key[0] + key[n / 2] * 59U + key[n - 1] * 11U;
+    uint32_t sample = key[0] | (uint32_t)key[n / 2] << 8 | (uint32_t)key[n - 1] << 16 |
+                      (uint32_t)key[n * 3 / 4] << 24;
+    uint32_t hash = (sample ^ (uint32_t)n * 0x85ebca6bU) * 0x9e3779b1U >> (32 - SEEN_LOG);
     uint64_t bit = UINT64_C(1) << (hash % 64);
-    uint64_t *word = &f->seen[hash / 64 % (SEEN_BITS / 64)];
+    uint64_t *word = &f->seen[hash / 64];
 
     if ((*word & bit) != 0)
         f->repeated = true;

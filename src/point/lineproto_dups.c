@@ -12,6 +12,7 @@
 #include "point/point.h"
 
 #define NAMES_MAX LINEPROTO_FIELDS_MAX
+#define FEW 16
 
 struct names {
     struct slice text;
@@ -73,8 +74,19 @@ add(struct names *names, struct slice name)
     names->count++;
 }
 
+/* Of a few names, each is compared with each. */
 static bool
-sorted_tags_repeat(struct slice tags)
+few_repeat(const struct names *names)
+{
+    for (size_t i = 1; i < names->count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (slice_eq(name_at(names, i), name_at(names, j)))
+                return true;
+    return false;
+}
+
+static bool
+tags_repeat(struct slice tags)
 {
     struct names names;
     struct slice rest = tags;
@@ -84,6 +96,8 @@ sorted_tags_repeat(struct slice tags)
     names.count = 0;
     while (names.count < NAMES_MAX && point_next_tag(&rest, &tag))
         add(&names, tag.key);
+    if (names.count <= FEW)
+        return few_repeat(&names);
     sort(&names);
     for (size_t i = 1; i < names.count; i++)
         if (slice_eq(name_at(&names, i - 1), name_at(&names, i)))
@@ -102,7 +116,7 @@ lineproto_dups_tags(struct slice tags)
         if (order == 0)
             return true;
         if (order > 0)
-            return sorted_tags_repeat(tags);
+            return tags_repeat(tags);
         before = tag.key;
     }
     return false;
