@@ -177,9 +177,12 @@ set_idle(struct server_conn *c)
 {
     bool is_idle = c->lingering || http_server_phase(&c->http) == HTTP_IDLE;
 
-    if (is_idle == c->is_idle)
+    if (is_idle == c->is_idle && (!is_idle || c->idle_for == c->answered))
         return;
+    if (is_idle && c->is_idle) /* it was busy in between */
+        c->env->idle(c, false);
     c->is_idle = is_idle;
+    c->idle_for = c->answered;
     c->env->idle(c, is_idle);
 }
 

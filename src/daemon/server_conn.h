@@ -45,6 +45,7 @@ struct server_conn {
     struct loop_timer timer;
     int64_t progress_ms;    /* the last byte sent, answer given or state changed */
     unsigned long answered; /* requests that are over */
+    unsigned long idle_for; /* the value of answered when it became idle */
     unsigned long begun;    /* the value of answered + 1 that begun_ms is for */
     size_t lingered;        /* bytes thrown away since the end */
     bool pumping, lingering, lost, is_idle, want_write;

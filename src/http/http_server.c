@@ -403,6 +403,7 @@ http_server_timeout(struct http_conn *c)
         return;
     case HTTP_SENDING:
         buf_clear(&c->out);
+        c->eof = true; /* it does not read: there is nobody to linger for */
         c->state = CLOSED;
         return;
     case HTTP_DRAINING:
