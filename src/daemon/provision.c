@@ -1,0 +1,173 @@
+/*
+ * provision.c: see provision.h.
+ */
+#include "daemon/provision.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "daemon/query_api.h"
+
+#define META_READY "provisioned"
+#define FILE_MAX (1u << 20)
+
+struct provision {
+    struct daemon *daemon;
+    void (*done)(void *arg, const char *error);
+    void *arg;
+    bool ready; /* the mark is there */
+    struct buf sql;
+    struct committer_op op;
+    struct committer_change change;
+    struct mail mail;
+    enum err result;
+    struct errinfo info;
+};
+
+static void
+saw_mark(void *arg, struct slice key, struct slice value)
+{
+    struct provision *p = arg;
+
+    (void)value;
+    p->ready = p->ready || slice_eq(key, SLICE(META_READY));
+}
+
+/* ---- the mark ----------------------------------------------------------------------------------- */
+
+static void
+mark_is_set(struct mail *m)
+{
+    struct provision *p = (struct provision *)(void *)((char *)m - offsetof(struct provision, mail));
+
+    p->done(p->arg, p->result == ERR_OK ? NULL : p->info.text);
+}
+
+static void
+committed(struct committer_change *change, enum err result, const struct errinfo *info)
+{
+    struct provision *p
+        = (struct provision *)(void *)((char *)change - offsetof(struct provision, change));
+
+    p->result = result;
+    if (info != NULL)
+        p->info = *info;
+    mailbox_post(p->daemon->mailbox, &p->mail);
+}
+
+static void
+set_mark(struct provision *p)
+{
+    p->op = (struct committer_op){
+        .kind = COMMITTER_PUT, .key = SLICE(META_READY), .value = SLICE("\x80")};
+    p->change = (struct committer_change){.ops = &p->op, .count = 1, .done = committed};
+    p->mail.call = mark_is_set;
+    committer_change(p->daemon->committer, &p->change);
+}
+
+/* ---- the file ------------------------------------------------------------------------------------- */
+
+static void
+file_is_done(void *arg, const char *error)
+{
+    struct provision *p = arg;
+
+    if (error != NULL)
+        p->done(p->arg, error);
+    else
+        set_mark(p);
+}
+
+static void
+run_file(struct provision *p)
+{
+    struct errinfo info;
+
+    if (query_api_run(p->daemon->queries, buf_peek(&p->sql), file_is_done, p, &info) != ERR_OK)
+        p->done(p->arg, info.text);
+}
+
+/* Take back, one after another, what an interrupted start left. */
+static void
+drop_next(void *arg, enum err result, const struct errinfo *info)
+{
+    struct provision *p = arg;
+    struct errinfo why;
+
+    if (result != ERR_OK) {
+        p->done(p->arg, info->text);
+        return;
+    }
+    if (supervisor_count(p->daemon->supervisor) == 0)
+        run_file(p);
+    else if (supervisor_drop(p->daemon->supervisor,
+                             slice_of(supervisor_at(p->daemon->supervisor, 0)->name), drop_next, p,
+                             &why)
+             != ERR_OK)
+        p->done(p->arg, why.text);
+}
+
+static enum err
+read_file(struct provision *p, const char *path, struct errinfo *info)
+{
+    FILE *file = fopen(path, "rb");
+    size_t got = 1;
+    enum err err = ERR_OK;
+
+    if (file == NULL)
+        return errinfo_sys(info, ERR_IO, errno, "sink.init_file: cannot open %s", path);
+    while (err == ERR_OK && got > 0) {
+        uint8_t *room = buf_reserve(&p->sql, 4096);
+
+        got = room == NULL ? 0 : fread(room, 1, 4096, file);
+        buf_commit(&p->sql, got);
+        if (room == NULL)
+            err = errinfo_set(info, ERR_IO, "sink.init_file: %s is larger than %u bytes", path,
+                              FILE_MAX);
+        else if (ferror(file))
+            err = errinfo_sys(info, ERR_IO, errno, "sink.init_file: cannot read %s", path);
+    }
+    fclose(file);
+    return err;
+}
+
+enum err
+provision_start(struct provision **out, struct daemon *daemon,
+                void (*done)(void *arg, const char *error), void *arg, struct errinfo *info)
+{
+    struct provision *p = mem_zalloc(sizeof(*p));
+    const char *path = daemon->config->sink.init_file;
+    enum err err;
+
+    if (p == NULL)
+        return errinfo_set(info, ERR_NOMEM, "no memory to prepare the store");
+    p->daemon = daemon;
+    p->done = done;
+    p->arg = arg;
+    buf_init(&p->sql, FILE_MAX);
+    err = store_each_meta(daemon->store, SLICE(META_READY), saw_mark, p, info);
+    if (err == ERR_OK && !p->ready && path != NULL)
+        err = read_file(p, path, info);
+    if (err != ERR_OK) {
+        provision_close(p);
+        return err;
+    }
+    *out = p;
+    if (p->ready)
+        done(arg, NULL);
+    else if (path == NULL)
+        set_mark(p);
+    else
+        drop_next(p, ERR_OK, NULL);
+    return ERR_OK;
+}
+
+void
+provision_close(struct provision *p)
+{
+    if (p == NULL)
+        return;
+    buf_wipe(&p->sql);
+    mem_free(p);
+}
