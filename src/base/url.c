@@ -317,22 +317,20 @@ secret_start(struct slice pair)
 static enum err
 write_masked_query(struct buf *out, struct slice query)
 {
-    bool first = true;
-    struct slice pair;
-    enum err err = ERR_OK;
-
-    while (err == ERR_OK && slice_split(&query, '&', &pair)) {
+    for (;;) {
+        size_t end = slice_find(query, '&');
+        struct slice pair = slice_to(query, end);
         size_t secret = secret_start(pair);
+        enum err err = buf_add(out, slice_to(pair, secret));
 
-        if (!first)
-            err = buf_add_byte(out, '&');
-        first = false;
-        if (err == ERR_OK)
-            err = buf_add(out, slice_to(pair, secret));
         if (err == ERR_OK && secret < pair.n)
             err = buf_add(out, SLICE(SECRET_MASK));
+        if (err != ERR_OK || end == query.n)
+            return err;
+        if ((err = buf_add_byte(out, '&')) != ERR_OK)
+            return err;
+        query = slice_from(query, end + 1);
     }
-    return err;
 }
 
 static enum err

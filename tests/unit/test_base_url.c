@@ -214,6 +214,7 @@ masked(void **state)
     check_mask("http://h/?db=a;p=b;c=d&e=f", "http://h/?db=a;p=****&e=f");
     check_mask("http://h/?p=a;b&e=f", "http://h/?p=****&e=f");
     check_mask("http://h/?p=", "http://h/?p=");
+    check_mask("http://h/?&a&&p=b&&", "http://h/?&a&&p=****&&");
     check_mask("not a url: secret", "****");
     check_mask("http://u:1/secret@h/", "****");
 }
