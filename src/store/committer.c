@@ -172,15 +172,16 @@ static void *
 run(void *arg)
 {
     struct committer *c = arg;
-    uint64_t failures = 0;
+    uint64_t failures, commits;
     int tries = 0;
 
     (void)pthread_mutex_lock(&c->mutex);
     while (!c->stopping || (!all_done(c) && tries < STOP_TRIES)) {
         wait_for_work(c);
         failures = c->stats.failed_commits;
+        commits = c->stats.commits;
         committer_work(c);
-        if (c->stopping && c->stats.failed_commits != failures)
+        if (c->stopping && (c->stats.failed_commits != failures || c->stats.commits == commits))
             tries++;
     }
     (void)pthread_mutex_unlock(&c->mutex);

@@ -16,6 +16,7 @@
 #define TICKS_QUICK 4u   /* of these, without a pause: then a reader must end first */
 #define SPOILT_MAX 12u   /* transactions without a page to work with, before a body is refused */
 #define FULL_RETRY_MS 1000
+#define WAITING_SLACK 64u /* pages of room that definitions may take before waiting points are stored */
 
 static void
 pause_1ms(void)
@@ -106,6 +107,7 @@ absorb(struct committer *c, const struct committer_body *body, uint64_t *points)
     uint64_t need = store_need(c->store, body->chunks) + store_need(c->store, buf_peek(&c->waiting));
 
     store_usage(c->store, &usage);
+    need += WAITING_SLACK * (store_chunk_max(c->store) + 16);
     if (held + body->chunks.n > c->waiting_max || need > usage.room_bytes ||
         count_points(body->chunks, points) != ERR_OK || buf_add(&c->waiting, body->chunks) != ERR_OK)
         return false;

@@ -53,7 +53,7 @@ uint64_t
 store_room_max(const struct store *s)
 {
     /* Beside the reserve: the headers, the roots, and the branches over a full log. */
-    uint64_t kept = s->reserve_pages + 16 + s->map_pages / 64;
+    uint64_t kept = s->reserve_pages + STORE_NEVER_USABLE + 16 + s->map_pages / 64;
 
     return s->map_pages > kept ? (s->map_pages - kept) * s->page_size : 0;
 }
@@ -100,7 +100,7 @@ store_age_of(const struct store *s, const struct chunk_origin *origin)
 void
 store_publish(struct store *s, const struct lmdb_store_pages *pages)
 {
-    uint64_t kept = pages->used + s->reserve_pages;
+    uint64_t kept = pages->used + s->reserve_pages + STORE_NEVER_USABLE;
 
     (void)pthread_mutex_lock(&s->mutex);
     s->state = s->work;

@@ -24,6 +24,13 @@
 /* Pages that late transactions freed: LMDB gives them out again only when no reader, and no header
  * on disk, can refer to them any more. */
 #define STORE_FREED 64
+
+/* Pages that a transaction copies and so frees beside those of deleted chunks: the paths to what it
+ * changes in the log, the records and LMDB's own lists. Those of the last transactions are free, but can
+ * never be taken by the next one. */
+#define STORE_COPIED_PAGES 16u
+#define STORE_NEVER_USABLE (2 * STORE_COPIED_PAGES)
+
 struct store_freed {
     uint64_t txn, pages;
 };

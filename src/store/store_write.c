@@ -11,10 +11,6 @@
 #include "store/meta_backup.h"
 #include "store/store_internal.h"
 
-/* Pages that a transaction copies and so frees beside those of deleted chunks: the paths to what it
- * changes in the log, the records and LMDB's own lists. */
-#define COPIED_PAGES 16u
-
 /* Look for readers of dead processes once in so many commits. */
 #define COMMITS_BETWEEN_CHECKS 1024u
 
@@ -110,7 +106,7 @@ store_room_soon(struct store *s)
     assert(s->in_txn);
     if (count(s, &now, NULL) != ERR_OK)
         return 0;
-    kept = now.used + s->reserve_pages;
+    kept = now.used + s->reserve_pages + STORE_NEVER_USABLE;
     return s->map_pages > kept ? (s->map_pages - kept) * s->page_size : 0;
 }
 
@@ -331,7 +327,7 @@ static void
 committed(struct store *s, const struct lmdb_store_pages *pages)
 {
     s->in_txn = false;
-    s->freed[s->freed_next] = (struct store_freed){s->begun.txn, s->freed_pages + COPIED_PAGES};
+    s->freed[s->freed_next] = (struct store_freed){s->begun.txn, s->freed_pages + STORE_COPIED_PAGES};
     s->freed_next = (s->freed_next + 1) % STORE_FREED;
     store_publish(s, pages);
     s->backup_due = s->backup_due || s->meta_changed;
