@@ -94,8 +94,10 @@ take(struct script_conn *c, struct slice rest, size_t *used)
 
     if (step == NULL)
         return wrong(c, "wrote after the end of the script", rest);
-    if (step->kind == SCRIPT_WRITE_FAILS)
+    if (step->kind == SCRIPT_WRITE_FAILS) {
+        c->write_failed = true;
         return step->err;
+    }
     if (step->kind == SCRIPT_EXPECT_UNTIL)
         return until(c, step, rest, used);
     whole = step->kind == SCRIPT_EXPECT ? step->bytes.n : step->count;
@@ -138,7 +140,7 @@ read_step(struct script_conn *c)
     const struct script_step *to_write = write_step(c);
 
     while (c->read_at < c->count && is_write_step(&c->steps[c->read_at])) {
-        if (to_write != NULL && c->read_at >= c->write_at)
+        if (to_write != NULL && c->read_at >= c->write_at && !c->write_failed)
             return NULL;
         c->read_at++;
     }

@@ -66,6 +66,7 @@ struct script_conn {
     struct buf seen;   /* private: what an EXPECT_UNTIL step looks through */
     bool due;          /* private: the delay of the next piece is over */
     enum err broken;   /* private: a fault that stays */
+    bool write_failed; /* private: a SCRIPT_WRITE_FAILS step was reached */
 };
 
 struct script_host {
