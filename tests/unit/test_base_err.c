@@ -73,6 +73,15 @@ a_long_text_is_cut_at_a_whole_character(void **state)
     assert_int_equal(strlen(info.text), sizeof(info.text) - 3);
     (void)errinfo_sys(&info, ERR_IO, ENOENT, "%s", text);
     assert_true(strlen(info.text) < sizeof(info.text));
+
+    /* One byte too long, and that byte ends a sequence of two, whose bytes are odd and even. */
+    memset(text, 'a', sizeof(text));
+    memcpy(text + sizeof(info.text) - 2, "\xc3\xa4", 3);
+    (void)errinfo_set(&info, ERR_BAD, "%s", text);
+    assert_int_equal(strlen(info.text), sizeof(info.text) - 2);
+    memcpy(text + sizeof(info.text) - 3, "\xe2\x82\x81", 4);
+    (void)errinfo_set(&info, ERR_BAD, "%s", text);
+    assert_int_equal(strlen(info.text), sizeof(info.text) - 3);
 }
 
 static void

@@ -32,6 +32,14 @@ fixed_mono_ms(void *ctx)
     return 0;
 }
 
+static int64_t
+unset_wall_ns(void *ctx)
+{
+    (void)ctx;
+    return -1000000;
+}
+
+static const struct clock unset = {fixed_mono_ms, unset_wall_ns, NULL};
 static const struct clock fixed = {fixed_mono_ms, fixed_wall_ns, NULL};
 
 static int kept_stderr = -1;
@@ -107,7 +115,7 @@ json_lines(void **state)
                               "\"event\":\"start\"}\n");
 }
 
-static const char hostile[] = "a\n\r\t\"\\\x01\x1b\x7f\xff\xc2\x9b\xc3\xa4";
+static const char hostile[] = "a\n\r\t\"\\\x01\x1b\x7f\xff\xc2\x9b\xc2\xa0\xc3\xa4";
 
 static void
 hostile_text_stays_in_its_line(void **state)
@@ -116,14 +124,15 @@ hostile_text_stays_in_its_line(void **state)
     begin(false);
     log_event(LOG_INFO, &(struct log_line){.event = "x", .sink = "my sink=\"1\""}, "%s", hostile);
     end();
-    assert_string_equal(seen, "2026-11-30T22:50:08.123Z info  sink=\"my sink=\\\"1\\\"\" event=x "
-                              "msg=\"a\\n\\r\\t\\\"\\\\\\x01\\x1b\\x7f\\xff\\u009b\xc3\xa4\"\n");
+    assert_string_equal(seen,
+                        "2026-11-30T22:50:08.123Z info  sink=\"my sink=\\\"1\\\"\" event=x "
+                        "msg=\"a\\n\\r\\t\\\"\\\\\\x01\\x1b\\x7f\\xff\\u009b\xc2\xa0\xc3\xa4\"\n");
     begin(true);
     log_event(LOG_INFO, &(struct log_line){.event = "x"}, "%s", hostile);
     end();
     assert_string_equal(seen, "{\"time\":\"2026-11-30T22:50:08.123Z\",\"level\":\"info\","
                               "\"event\":\"x\",\"msg\":\"a\\n\\r\\t\\\"\\\\\\u0001\\u001b\\u007f"
-                              "\\ufffd\\u009b\xc3\xa4\"}\n");
+                              "\\ufffd\\u009b\xc2\xa0\xc3\xa4\"}\n");
 }
 
 /* Quotes are closed, names have values, and in JSON the brace stands behind the last one. */
@@ -194,6 +203,17 @@ levels(void **state)
 }
 
 static void
+a_time_before_1970(void **state)
+{
+    (void)state;
+    begin(false);
+    log_setup(LOG_INFO, false, &unset);
+    log_info("x", NULL);
+    end();
+    assert_string_equal(seen, "1969-12-31T23:59:59.999Z info  event=x\n");
+}
+
+static void
 errno_is_kept_and_a_closed_stderr_is_borne(void **state)
 {
     (void)state;
@@ -252,6 +272,8 @@ a_rate_limit_refills(void **state)
     limit.held_back = 0;
     assert_false(log_allow(&limit, 5150));
     assert_int_equal(limit.held_back, 1);
+    assert_true(log_allow(&limit, 5200)); /* the two halves add up */
+    assert_false(log_allow(&limit, 5200));
     /* Never more than the burst, however long it was quiet. */
     assert_true(log_allow(&limit, INT64_MAX));
     assert_true(log_allow(&limit, INT64_MAX));
@@ -267,6 +289,7 @@ main(void)
         cmocka_unit_test(hostile_text_stays_in_its_line),
         cmocka_unit_test(a_long_line_is_cut_but_whole),
         cmocka_unit_test(levels),
+        cmocka_unit_test(a_time_before_1970),
         cmocka_unit_test(errno_is_kept_and_a_closed_stderr_is_borne),
         cmocka_unit_test(lines_of_threads_are_whole),
         cmocka_unit_test(a_rate_limit_refills),

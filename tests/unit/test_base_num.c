@@ -192,6 +192,8 @@ floating_point_of_any_length(void **state)
     check_long_f64("1", 2000, '0', "e", ERR_BAD, 0);
     check_long_f64("1", 2000, '0', "-", ERR_BAD, 0);
     check_long_f64(".e", 2000, '1', "", ERR_BAD, 0);
+    check_long_f64("-.e", 2000, '1', "", ERR_BAD, 0);
+    check_long_f64("-e", 2000, '1', "", ERR_BAD, 0);
     /* Halfway between 1 and its neighbour: to even without the last digit, up with it. */
     check_long_f64("1.00000000000000011102230246251565404236316680908203125", 2000, '0', "", ERR_OK,
                    1.0);

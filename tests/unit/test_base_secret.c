@@ -103,6 +103,10 @@ masks_every_form(void **state)
     check_mask("a\"b\\c", "{\"m\":\"a\\\"b\\\\c\"}", "{\"m\":\"****\"}");
     check_mask("a b c", "q=a+b%20c&", "q=****&");
     check_mask("a>>?>>b", "x YT4-Pz4-Yg y", "x **** y"); /* the URL's alphabet of base64 */
+    check_mask("a\"b\"", "say a\\\"b\\\"", "say ****");
+    check_mask("a)b", "a%29b", "****");
+    check_mask("a>>?>>b", "x YT4-Pz4-Yy y", "x YT4-Pz4-Yy y");
+    check_mask("a>>?>>b", "x YT4xPz4xYg y", "x YT4xPz4xYg y");
     check_mask("100%", "at 100% and 100%25", "at **** and ****");
 }
 

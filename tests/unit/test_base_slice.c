@@ -24,6 +24,7 @@ equality(void **state)
     assert_false(slice_eq(SLICE("abc"), SLICE("ab")));
     assert_true(slice_eq(none, SLICE("")));
     assert_true(slice_eq_nocase(SLICE("Content-Length"), SLICE("cONTENT-lENGTH")));
+    assert_true(slice_eq_nocase(SLICE("AZaz"), SLICE("azAZ")));
     assert_false(slice_eq_nocase(SLICE("[@"), SLICE("{`"))); /* bytes beside the letters */
     assert_false(slice_eq_nocase(SLICE("a"), SLICE("ab")));
 }
@@ -34,6 +35,8 @@ starts_and_ends(void **state)
     (void)state;
     assert_true(slice_starts(SLICE("abc"), SLICE("ab")));
     assert_true(slice_starts(SLICE("abc"), none));
+    assert_true(slice_starts(SLICE("ab"), SLICE("ab")));
+    assert_false(slice_starts(SLICE("abc"), SLICE("ac")));
     assert_false(slice_starts(SLICE("ab"), SLICE("abc")));
     assert_true(slice_ends(SLICE("abc"), SLICE("bc")));
     assert_false(slice_ends(SLICE("abc"), SLICE("ab")));

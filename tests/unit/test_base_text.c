@@ -111,6 +111,33 @@ percent(void **state)
     check_refused(unpercent, "%%20");
 }
 
+static void
+every_byte_comes_back(void **state)
+{
+    uint8_t all[256];
+    struct buf coded, plain;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(all); i++)
+        all[i] = (uint8_t)i;
+    buf_init(&coded, 1000);
+    buf_init(&plain, 1000);
+    assert_int_equal(text_percent(&coded, slice_make(all, sizeof(all))), ERR_OK);
+    assert_int_equal(buf_len(&coded), 66 + 3 * (256 - 66)); /* 66 bytes stand for themselves */
+    assert_int_equal(text_unpercent(&plain, buf_peek(&coded), true), ERR_OK);
+    assert_true(slice_eq(buf_peek(&plain), slice_make(all, sizeof(all))));
+    for (size_t shift = 0; shift < 3; shift++) {
+        struct slice s = slice_make(all + shift, sizeof(all) - shift);
+        buf_clear(&coded);
+        buf_clear(&plain);
+        assert_int_equal(text_base64(&coded, s), ERR_OK);
+        assert_int_equal(text_unbase64(&plain, buf_peek(&coded)), ERR_OK);
+        assert_true(slice_eq(buf_peek(&plain), s));
+    }
+    buf_free(&coded);
+    buf_free(&plain);
+}
+
 static size_t
 sequence(const char *text)
 {
@@ -245,6 +272,7 @@ main(void)
         cmocka_unit_test(base64),
         cmocka_unit_test(base64_that_is_malformed),
         cmocka_unit_test(percent),
+        cmocka_unit_test(every_byte_comes_back),
         cmocka_unit_test(utf8),
         cmocka_unit_test(utf8_that_is_malformed),
         cmocka_unit_test(json),

@@ -87,6 +87,9 @@ bytes_left_over_are_bad(void **state)
     assert_int_equal(rd_bytes(&r, 0).n, 0);
     assert_int_equal(rd_done(&r), ERR_OK);
     rd_init(&r, SLICE("ab"));
+    (void)rd_u8(&r);
+    assert_ptr_equal(rd_bytes(&r, 0).p, r.p); /* no bytes, but of this place */
+    rd_init(&r, SLICE("ab"));
     assert_int_equal(rd_bytes(&r, SIZE_MAX).n, 0);
     assert_int_equal(rd_done(&r), ERR_SHORT);
 }
@@ -187,6 +190,10 @@ loads_and_stores_at_odd_addresses(void **state)
     assert_true(load_le32(p + 1) == 0x05060708U);
     assert_int_equal(load_be16(p + 1), 0x0807);
     assert_int_equal(load_le16(p + 1), 0x0708);
+    store_le32(p + 1, 0xffffffff);
+    assert_true(load_be32(p + 1) == 0xffffffff);
+    store_be32(p + 1, 0x81818181);
+    assert_true(load_le32(p + 1) == 0x81818181);
 }
 
 int

@@ -137,6 +137,11 @@ integers_in_longer_forms(void **state)
     };
 
     (void)state;
+    struct rd most;
+    rd_init(&most, SLICE("\xd3\x7f\xff\xff\xff\xff\xff\xff\xff"));
+    assert_true(msgpack_read_i64(&most) == INT64_MAX);
+    rd_init(&most, SLICE("\xd3\x7f\xff\xff\xff\xff\xff\xff\xff"));
+    assert_true(msgpack_read_u64(&most) == INT64_MAX);
     for (size_t i = 0; i < sizeof(fives) / sizeof(fives[0]); i++) {
         struct rd r;
         rd_init(&r, fives[i]);
@@ -473,6 +478,11 @@ static const struct slice samples[] = {
     SLICE_INIT("\x92\x01\xa1"
                "a"),
     SLICE_INIT("\xdc\x00\x02\x90\x80"),
+    SLICE_INIT("\x90"),
+    SLICE_INIT("\x80"),
+    SLICE_INIT("\xa0"),
+    SLICE_INIT("\x7f"),
+    SLICE_INIT("\xe0"),
     SLICE_INIT("\xdd\x00\x00\x00\x02\x91\x91\x01\x02"),
     SLICE_INIT("\x81\x01\x81\x02\x92\x03\x04"),
     SLICE_INIT("\xde\x00\x01\x01\x02"),
@@ -496,6 +506,9 @@ skips_one_value_of_every_form(void **state)
         rd_init(&r, slice_make(room, samples[i].n + 1));
         assert_true(slice_eq(msgpack_read_skip(&r), samples[i]));
         assert_true(msgpack_read_u64(&r) == 0x2a);
+        assert_int_equal(rd_done(&r), ERR_OK);
+        rd_init(&r, samples[i]); /* and with nothing behind it */
+        assert_int_equal(msgpack_read_skip(&r).n, samples[i].n);
         assert_int_equal(rd_done(&r), ERR_OK);
     }
 }
