@@ -108,8 +108,8 @@ parse_statement(struct sql_parser *p, struct sql_statement *statement)
     if (heads[i].second != NULL) {
         const char *first = heads[i].first;
 
-        while (i < HEAD_COUNT && (strcmp(heads[i].first, first) != 0 ||
-                                  !sql_parser_at_word(p, heads[i].second)))
+        while (i < HEAD_COUNT &&
+               (strcmp(heads[i].first, first) != 0 || !sql_parser_at_word(p, heads[i].second)))
             i++;
         if (i == HEAD_COUNT)
             return found_no_head(p, first);

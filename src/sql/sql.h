@@ -20,7 +20,7 @@
 /* The statements of one request. All slices in them point into memory of the script. */
 struct sql_script {
     struct sql_statement *statements;
-    size_t count;     /* 0: only blanks, comments and ';' */
+    size_t count; /* 0: only blanks, comments and ';' */
     /* private: resolved names and values, secrets among them; the arrays of the statements */
     uint8_t *text;
     size_t text_size;
@@ -47,9 +47,9 @@ enum err sql_parse(struct slice text, struct sql_script *script, struct sql_erro
 void sql_free(struct sql_script *script);
 
 enum sql_secrets {
-    SQL_SECRETS_MASKED, /* shown as '****'; for logs, messages and listings */
+    SQL_SECRETS_MASKED,  /* shown as '****'; for logs, messages and listings */
     SQL_SECRETS_OMITTED, /* left out, a comment in their place; for export */
-    SQL_SECRETS_SHOWN   /* as they are; the text parses back to an equal statement */
+    SQL_SECRETS_SHOWN    /* as they are; the text parses back to an equal statement */
 };
 
 struct sql_render_options {

@@ -197,8 +197,8 @@ scan_rest(struct sql_lexer *lexer, struct sql_token *token)
         while (is_word(peek(lexer, 0)))
             step(lexer);
     } else {
-        token->kind = c != 0 && strchr(",;()=.+-*/%<>!~&|^:", c) != NULL ? SQL_TOKEN_SIGN
-                                                                        : SQL_TOKEN_ILLEGAL;
+        token->kind =
+            c != 0 && strchr(",;()=.+-*/%<>!~&|^:", c) != NULL ? SQL_TOKEN_SIGN : SQL_TOKEN_ILLEGAL;
     }
 }
 

@@ -76,8 +76,7 @@ sql_parse_admin_show_letters(struct sql_parser *p, struct sql_statement *stateme
 static bool
 parse_letters_on(struct sql_parser *p, struct sql_statement *statement)
 {
-    if (!expect_letters(p) || !sql_parser_expect(p, "ON") ||
-        !sql_parser_name(p, &statement->name))
+    if (!expect_letters(p) || !sql_parser_expect(p, "ON") || !sql_parser_name(p, &statement->name))
         return false;
     return !sql_parser_accept(p, "ID") || parse_id(p, statement);
 }

@@ -89,9 +89,8 @@ parse_selector(struct sql_parser *p, struct sql_selector *selector)
     }
     if (!sql_parser_identifier(p, &selector->text))
         return false;
-    selector->kind = quoted && slice_find(selector->text, '*') < selector->text.n
-                         ? SQL_SELECT_GLOB
-                         : SQL_SELECT_NAME;
+    selector->kind = quoted && slice_find(selector->text, '*') < selector->text.n ? SQL_SELECT_GLOB
+                                                                                  : SQL_SELECT_NAME;
     return true;
 }
 
@@ -180,9 +179,8 @@ value_kind(struct sql_parser *p, enum sql_value_kind *kind)
     else if (p->token.kind == SQL_TOKEN_NUMBER)
         *kind = SQL_VALUE_NUMBER;
     else if (p->token.kind == SQL_TOKEN_WORD)
-        *kind = sql_parser_at_word(p, "true") || sql_parser_at_word(p, "false")
-                    ? SQL_VALUE_BOOLEAN
-                    : SQL_VALUE_WORD;
+        *kind = sql_parser_at_word(p, "true") || sql_parser_at_word(p, "false") ? SQL_VALUE_BOOLEAN
+                                                                                : SQL_VALUE_WORD;
     else if (p->token.kind != SQL_TOKEN_DURATION)
         return sql_parser_found(p, "string, word, number, duration");
     else if (num_duration_ns(p->token.raw, &ignored) != ERR_OK)
@@ -295,8 +293,10 @@ parse_clause(struct sql_parser *p, struct sql_sink *sink, const char *first, uns
     if (i == CLAUSE_COUNT)
         return found_no_clause(p, first, sink->clauses | refused);
     if ((refused & (unsigned)clauses[i].bit) != 0)
-        return sql_parser_fail(p, ERR_BAD, "ALTER SINK cannot change %s: drop the sink and create "
-                                           "it again", clauses[i].word);
+        return sql_parser_fail(p, ERR_BAD,
+                               "ALTER SINK cannot change %s: drop the sink and create "
+                               "it again",
+                               clauses[i].word);
     if (sql_sink_has(sink, clauses[i].bit))
         return sql_parser_fail(p, ERR_BAD, "%s is given twice", clauses[i].word);
     (void)sql_parser_accept(p, clauses[i].word);

@@ -271,8 +271,9 @@ sql_parser_name(struct sql_parser *p, struct slice *out)
         good = good && out->p[i] >= 0x20 && out->p[i] != 0x7f;
     if (!good) {
         p->token = token;
-        return sql_parser_fail(p, ERR_BAD, "invalid name: it must be UTF-8 text without control "
-                                           "characters, and not empty");
+        return sql_parser_fail(p, ERR_BAD,
+                               "invalid name: it must be UTF-8 text without control "
+                               "characters, and not empty");
     }
     return true;
 }

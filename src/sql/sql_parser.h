@@ -21,11 +21,11 @@ struct sql_parser {
     struct slice text;
     struct sql_lexer before; /* at the current token, to scan it in another way */
     struct sql_lexer after;
-    struct sql_token token;  /* the current one */
+    struct sql_token token; /* the current one */
     struct sql_script *script;
-    size_t used;             /* bytes of script->text in use */
+    size_t used; /* bytes of script->text in use */
     struct sql_error *error;
-    enum err err;            /* why the parser stopped */
+    enum err err; /* why the parser stopped */
     /*
      * What an error may show. secretive: a statement that takes secrets has begun, so no quoted
      * token is shown from here on. hot: the current token stands where a secret may.
@@ -97,7 +97,6 @@ bool sql_parser_found(struct sql_parser *p, const char *expected);
 
 /* sql_parser_fail(p, err, format, ...): any other message about the current token's place. The text
  * must not quote a token that could hold a secret. Returns false. */
-bool sql_parser_fail(struct sql_parser *p, enum err err, const char *format, ...)
-    PRINTF_LIKE(3, 4);
+bool sql_parser_fail(struct sql_parser *p, enum err err, const char *format, ...) PRINTF_LIKE(3, 4);
 
 #endif

@@ -101,21 +101,21 @@ enum sql_clause {
 };
 
 struct sql_sink {
-    unsigned clauses;            /* a sum of enum sql_clause; a field counts only with its bit */
-    struct slice to;             /* the URL as written: may hold user info and tokens */
+    unsigned clauses; /* a sum of enum sql_clause; a field counts only with its bit */
+    struct slice to;  /* the URL as written: may hold user info and tokens */
     enum sql_type type;
     struct slice username;
-    struct slice password;       /* a secret */
+    struct slice password; /* a secret */
     enum sql_format format;
-    bool include_all;            /* INCLUDE ALL; include is then empty */
+    bool include_all;              /* INCLUDE ALL; include is then empty */
     const struct slice *databases; /* ON */
     size_t database_count;
     const struct sql_selector *include;
     size_t include_count;
     const struct sql_selector *exclude;
     size_t exclude_count;
-    uint64_t batch_size;         /* points, 1 to 2147483647 */
-    int64_t flush_interval_ns;   /* 0 or more */
+    uint64_t batch_size;       /* points, 1 to 2147483647 */
+    int64_t flush_interval_ns; /* 0 or more */
     enum sql_start start;
     const struct sql_option *options; /* WITH; no key twice; may be empty: WITH () */
     size_t option_count;
@@ -123,7 +123,7 @@ struct sql_sink {
 
 struct sql_statement {
     enum sql_kind kind;
-    struct slice name;     /* of the sink, user or database; empty where there is none */
+    struct slice name; /* of the sink, user or database; empty where there is none */
     bool if_not_exists;
     bool if_exists;
     bool has_id, has_limit;

@@ -24,13 +24,13 @@
 #define PREFIX "error parsing query: "
 #define TEXT(literal) SLICE_INIT(literal)
 
-#define TOP                                                                                        \
+#define TOP \
     "SELECT, DELETE, SHOW, CREATE, DROP, EXPLAIN, GRANT, REVOKE, ALTER, SET, KILL, REPLAY, REPAIR"
 #define CREATE "CONTINUOUS, DATABASE, USER, RETENTION, SINK, SUBSCRIPTION"
 #define SHOW                                                                                       \
     "CONTINUOUS, DATABASES, DEAD, DIAGNOSTICS, FIELD, GRANTS, LEDGER, MEASUREMENT, MEASUREMENTS, " \
     "QUERIES, RETENTION, SERIES, SHARD, SHARDS, SINK, SINKS, STATS, SUBSCRIPTIONS, TAG, USERS"
-#define DROP                                                                                       \
+#define DROP \
     "CONTINUOUS, DATABASE, DEAD, MEASUREMENT, RETENTION, SERIES, SHARD, SINK, SUBSCRIPTION, USER"
 
 struct row {
@@ -73,7 +73,7 @@ static const struct row rows[] = {
     {TEXT("DROP SERIES FROM cpu"), NULL},
     {TEXT("DELETE FROM cpu"), NULL},
     {TEXT("KILL QUERY 99999"), NULL},
-    {TEXT("CREATE"), "found EOF, expected " CREATE " at line 1, char 7"}, /* list, place */
+    {TEXT("CREATE"), "found EOF, expected " CREATE " at line 1, char 7"},     /* list, place */
     {TEXT("CREATE FOO"), "found FOO, expected " CREATE " at line 1, char 8"}, /* list */
     {TEXT("CREATE DATABASE"), "found EOF, expected identifier at line 1, char 16"}, /* place */
     {TEXT("CREATE DATABASE 1"), "found 1, expected identifier at line 1, char 17"},
@@ -85,8 +85,7 @@ static const struct row rows[] = {
     {TEXT("CREATE DATABASE \"a\\tb\""),
      "found \\t, expected identifier at line 1, char 19"}, /* place */
     {TEXT("CREATE DATABASE a.b"), "found ., expected ; at line 1, char 18"},
-    {TEXT("CREATE DATABASE \303\251"),
-     "found \303\251, expected identifier at line 1, char 17"},
+    {TEXT("CREATE DATABASE \303\251"), "found \303\251, expected identifier at line 1, char 17"},
     {TEXT("CREATE DATABASE _x"), NULL},
     {TEXT("CREATE DATABASE x1y_2"), NULL},
     {TEXT("CREATE DATABASE 1x"), "found 1x, expected identifier at line 1, char 17"},
@@ -96,8 +95,8 @@ static const struct row rows[] = {
     {TEXT("/* unterminated"), "found ILLEGAL, expected " TOP " at line 1, char 1"}, /* list */
     {TEXT("CREATE -- x\nDATABASE x"), NULL},
     {TEXT("SHOW DATABASE"), "found DATABASE, expected " SHOW " at line 1, char 6"}, /* list */
-    {TEXT("SHOW"), "found EOF, expected " SHOW " at line 1, char 5"}, /* list, place */
-    {TEXT("DROP"), "found EOF, expected " DROP " at line 1, char 5"}, /* list, place */
+    {TEXT("SHOW"), "found EOF, expected " SHOW " at line 1, char 5"},         /* list, place */
+    {TEXT("DROP"), "found EOF, expected " DROP " at line 1, char 5"},         /* list, place */
     {TEXT("ALTER"), "found EOF, expected RETENTION, SINK at line 1, char 6"}, /* list, place */
     {TEXT("CREATE RETENTION POLICY r ON db0 DURATION 5 REPLICATION 1"),
      "found 5, expected duration at line 1, char 43"},
@@ -118,24 +117,24 @@ static const struct row rows[] = {
      "found 1, expected duration at line 1, char 47"},
     {TEXT("CREATE USER u WITH PASSWORD 'it\\'s'"), NULL},
     {TEXT("CREATE USER u WITH PASSWORD 'a\nb'"),
-     "found ****, expected string at line 1, char 29"}, /* masked */
+     "found ****, expected string at line 1, char 29"},                          /* masked */
     {TEXT("CREATE DATABASE x\000"), "found NUL, expected ; at line 1, char 18"}, /* NUL */
     {TEXT("CREATE DATABASE x WITH FOO"),
      "found FOO, expected DURATION, NAME, REPLICATION, SHARD at line 1, char 24"},
     {TEXT("SELECT"),
-     "found EOF, expected identifier, string, number, bool at line 1, char 7"}, /* place */
+     "found EOF, expected identifier, string, number, bool at line 1, char 7"},   /* place */
     {TEXT("SELECT * FROM"), "found EOF, expected identifier at line 1, char 14"}, /* place */
     {TEXT("SELECT \"a\\\"b\" FROM \"m\\\\x\""), NULL},
-    {TEXT("x"), "found x, expected " TOP " at line 1, char 1"}, /* list */
-    {TEXT("'x'"), "found x, expected " TOP " at line 1, char 1"}, /* list */
-    {TEXT("123"), "found 123, expected " TOP " at line 1, char 1"}, /* list */
-    {TEXT("5s"), "found 5s, expected " TOP " at line 1, char 1"}, /* list */
-    {TEXT(".5"), "found .5, expected " TOP " at line 1, char 1"}, /* list */
-    {TEXT(";FOO"), "found FOO, expected " TOP " at line 1, char 2"}, /* list */
-    {TEXT(";\n;\nFOO"), "found FOO, expected " TOP " at line 3, char 1"}, /* list */
+    {TEXT("x"), "found x, expected " TOP " at line 1, char 1"},                      /* list */
+    {TEXT("'x'"), "found x, expected " TOP " at line 1, char 1"},                    /* list */
+    {TEXT("123"), "found 123, expected " TOP " at line 1, char 1"},                  /* list */
+    {TEXT("5s"), "found 5s, expected " TOP " at line 1, char 1"},                    /* list */
+    {TEXT(".5"), "found .5, expected " TOP " at line 1, char 1"},                    /* list */
+    {TEXT(";FOO"), "found FOO, expected " TOP " at line 1, char 2"},                 /* list */
+    {TEXT(";\n;\nFOO"), "found FOO, expected " TOP " at line 3, char 1"},            /* list */
     {TEXT("SHOW DATABASES; FOO"), "found FOO, expected " TOP " at line 1, char 17"}, /* list */
-    {TEXT("\tFOO"), "found FOO, expected " TOP " at line 1, char 1"}, /* list */
-    {TEXT("\303\251"), "found \303\251, expected " TOP " at line 1, char 1"}, /* list */
+    {TEXT("\tFOO"), "found FOO, expected " TOP " at line 1, char 1"},                /* list */
+    {TEXT("\303\251"), "found \303\251, expected " TOP " at line 1, char 1"},        /* list */
     {TEXT("SHOW\302\240DATABASES"),
      "found \302\240, expected " SHOW " at line 1, char 5"}, /* list */
     {TEXT("CREATE SUBSCRIPTION s ON db0.autogen DESTINATIONS ALL \"http://h:1\""),
@@ -148,8 +147,7 @@ static const struct row rows[] = {
      "found http://h:2, expected ; at line 1, char 68"}, /* place */
     {TEXT("CREATE SUBSCRIPTION 's' ON db0.autogen DESTINATIONS ALL 'http://h:1'"),
      "found s, expected identifier at line 1, char 21"}, /* place */
-    {TEXT("CREATE SUBSCRIPTION \"a\\nb\" ON db0.autogen DESTINATIONS any 'http://h:1'"),
-     NULL},
+    {TEXT("CREATE SUBSCRIPTION \"a\\nb\" ON db0.autogen DESTINATIONS any 'http://h:1'"), NULL},
     {TEXT("create subscription s on db0.autogen destinations all '' "), NULL},
     {TEXT("CREATE DATABASE ''"),
      "found STRING, expected identifier at line 1, char 17"}, /* place */
@@ -171,8 +169,7 @@ static const struct row rows[] = {
     {TEXT("CREATE DATABASE x\000 FOO"), "found NUL, expected ; at line 1, char 18"}, /* NUL */
     {TEXT("CREATE DATABASE \303\251\303\251 1"),
      "found \303\251, expected identifier at line 1, char 17"},
-    {TEXT("CREATE DATABASE \"\303\251\303\251\" 1"),
-     "found 1, expected ; at line 1, char 22"},
+    {TEXT("CREATE DATABASE \"\303\251\303\251\" 1"), "found 1, expected ; at line 1, char 22"},
     {TEXT("-- c\r\nFOO"), "found FOO, expected " TOP " at line 2, char 1"}, /* list */
     {TEXT("CREATE DATABASE \"a\\'b\""), NULL},
     {TEXT("CREATE USER u WITH PASSWORD 'a\\\"b\\\\c\\nd'"), NULL},

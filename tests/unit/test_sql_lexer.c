@@ -37,8 +37,8 @@ check(struct slice text, const struct expected *tokens, size_t count)
     guard_free(copy);
 }
 
-#define CHECK(text, ...)                                                                           \
-    check(SLICE(text), (const struct expected[]){__VA_ARGS__},                                     \
+#define CHECK(text, ...)                                       \
+    check(SLICE(text), (const struct expected[]){__VA_ARGS__}, \
           sizeof((const struct expected[]){__VA_ARGS__}) / sizeof(struct expected))
 
 static void
@@ -136,8 +136,8 @@ static void
 soundness(void **state)
 {
     static const char *const sound[] = {
-        "", "a", "'a'", "f('a',\"b\")", "a='b';", "'a' 'b'", "'a'--x'\n",
-        "'a'/* ' */'b'", "\"it's\"",
+        "",        "a",         "'a'",           "f('a',\"b\")", "a='b';",
+        "'a' 'b'", "'a'--x'\n", "'a'/* ' */'b'", "\"it's\"",
     };
     static const char *const unsound[] = {
         "'", "a'", "'a'b", "b'a'", "'a''b'", "'a'\"b\"", "5'a'", "'a\n'", "'\\q'", "'a' /*",
@@ -168,9 +168,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_and_signs), cmocka_unit_test(numbers),
-        cmocka_unit_test(quotes),          cmocka_unit_test(contents),
-        cmocka_unit_test(regex),           cmocka_unit_test(soundness),
+        cmocka_unit_test(words_and_signs), cmocka_unit_test(numbers), cmocka_unit_test(quotes),
+        cmocka_unit_test(contents),        cmocka_unit_test(regex),   cmocka_unit_test(soundness),
         cmocka_unit_test(reserved),
     };
 

@@ -50,14 +50,13 @@ assert_error(const char *text, const char *expected)
 static void
 front_page(void **state)
 {
-    static const char text[] =
-        "CREATE SINK \"my_kafka\" TO \"kafka://broker:9092/topic-metrics\"\n"
-        "  USERNAME \"user\" PASSWORD \"pass\"\n"
-        "  TYPE kafka\n"
-        "  FORMAT line_protocol\n"
-        "  INCLUDE MEASUREMENTS cpu,mem\n"
-        "  BATCH_SIZE 1000\n"
-        "  FLUSH_INTERVAL 5s\n";
+    static const char text[] = "CREATE SINK \"my_kafka\" TO \"kafka://broker:9092/topic-metrics\"\n"
+                               "  USERNAME \"user\" PASSWORD \"pass\"\n"
+                               "  TYPE kafka\n"
+                               "  FORMAT line_protocol\n"
+                               "  INCLUDE MEASUREMENTS cpu,mem\n"
+                               "  BATCH_SIZE 1000\n"
+                               "  FLUSH_INTERVAL 5s\n";
     struct sql_script script;
     const struct sql_sink *sink;
 
@@ -94,11 +93,10 @@ front_page_others(void **state)
         "  USERNAME \"u\" PASSWORD \"p\"\n"
         "  TYPE http_line\n"
         "  INCLUDE ALL\n";
-    static const char mqtt[] =
-        "CREATE SINK \"my_mqtt\" TO \"mqtt://broker:1883/hyperbyte\"\n"
-        "  USERNAME \"mqtt_user\" PASSWORD \"mqtt_pass\"\n"
-        "  TYPE mqtt\n"
-        "  FORMAT line_protocol\n";
+    static const char mqtt[] = "CREATE SINK \"my_mqtt\" TO \"mqtt://broker:1883/hyperbyte\"\n"
+                               "  USERNAME \"mqtt_user\" PASSWORD \"mqtt_pass\"\n"
+                               "  TYPE mqtt\n"
+                               "  FORMAT line_protocol\n";
     struct sql_script script;
 
     (void)state;
@@ -477,11 +475,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(front_page),       cmocka_unit_test(front_page_others),
-        cmocka_unit_test(all_clauses),      cmocka_unit_test(small_statements),
-        cmocka_unit_test(small_fields),     cmocka_unit_test(unsupported),
-        cmocka_unit_test(several),          cmocka_unit_test(messages),
-        cmocka_unit_test(limits),           cmocka_unit_test(no_memory),
+        cmocka_unit_test(front_page),   cmocka_unit_test(front_page_others),
+        cmocka_unit_test(all_clauses),  cmocka_unit_test(small_statements),
+        cmocka_unit_test(small_fields), cmocka_unit_test(unsupported),
+        cmocka_unit_test(several),      cmocka_unit_test(messages),
+        cmocka_unit_test(limits),       cmocka_unit_test(no_memory),
         cmocka_unit_test(prefixes),
     };
 

@@ -196,9 +196,9 @@ hand_made(void **state)
         {SLICE_INIT("a"), SQL_VALUE_STRING, SLICE_INIT("a\r")},
     };
     static const struct sql_selector selectors[] = {
-        {SQL_SELECT_NAME, SLICE_INIT("a*")},    {SQL_SELECT_GLOB, SLICE_INIT("a")},
-        {SQL_SELECT_REGEX, SLICE_INIT("")},     {SQL_SELECT_REGEX, SLICE_INIT("*a")},
-        {SQL_SELECT_REGEX, SLICE_INIT("a\\")},  {SQL_SELECT_REGEX, SLICE_INIT("a\nb")},
+        {SQL_SELECT_NAME, SLICE_INIT("a*")},   {SQL_SELECT_GLOB, SLICE_INIT("a")},
+        {SQL_SELECT_REGEX, SLICE_INIT("")},    {SQL_SELECT_REGEX, SLICE_INIT("*a")},
+        {SQL_SELECT_REGEX, SLICE_INIT("a\\")}, {SQL_SELECT_REGEX, SLICE_INIT("a\nb")},
         {SQL_SELECT_NAME, SLICE_INIT("a\0b")},
     };
     struct sql_statement s = {.kind = SQL_CREATE_SINK, .name = SLICE_INIT("a")};
