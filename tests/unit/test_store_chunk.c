@@ -281,7 +281,33 @@ damage_is_noticed(void **state)
     buf_free(&out);
 }
 
-/* Lengths that lie are noticed even under a right checksum. */
+static void
+assert_within(struct slice part, struct slice whole)
+{
+    assert_true(part.p >= whole.p && part.p + part.n <= whole.p + whole.n);
+}
+
+/* What opened hangs together: names and lines lie inside, and lines and index are used up. */
+static void
+assert_sound(struct slice value)
+{
+    struct chunk_cursor cursor;
+    struct chunk_point point;
+
+    for (uint32_t i = 0; i < chunk.name_count; i++)
+        assert_within(chunk.names[i], value);
+    chunk_first(&cursor, &chunk);
+    while (chunk_next(&cursor, &point)) {
+        assert_within(point.line, chunk.lines);
+        assert_true(point.line.n > 0 && point.name < chunk.name_count);
+    }
+    assert_int_equal(cursor.at, chunk.count);
+    assert_int_equal(cursor.line, chunk.lines.n);
+    assert_int_equal(cursor.index, chunk.index.n);
+}
+
+/* Lengths that lie are noticed even under a right checksum: two bytes at a time, since one alone
+ * rarely makes a lie that fits. */
 static void
 lies_are_noticed_without_the_checksum(void **state)
 {
@@ -296,23 +322,72 @@ lies_are_noticed_without_the_checksum(void **state)
     assert_true(chunk_split(&chunks, &value));
     struct slice copy = guard_copy(value);
     uint8_t *p = (uint8_t *)(uintptr_t)copy.p;
+    size_t opened = 0;
     for (size_t i = 8; i < copy.n; i++)
-        for (unsigned v = 0; v < 256; v++) {
-            uint8_t was = p[i];
-            struct chunk_cursor cursor;
-            struct chunk_point point;
-            size_t bytes = 0;
+        for (unsigned v = 0; v < 256 * 5; v++) {
+            uint8_t was = p[i], next = i + 1 < copy.n ? p[i + 1] : 0;
             p[i] = (uint8_t)v;
+            if (i + 1 < copy.n)
+                p[i + 1] = (uint8_t)(next + v / 256);
             store_le32(p + 4, crc32c(0, p + 8, copy.n - 8));
             if (chunk_open(copy, &chunk) == ERR_OK) {
-                for (chunk_first(&cursor, &chunk); chunk_next(&cursor, &point);)
-                    for (size_t at = 0; at < point.line.n; at++)
-                        bytes += point.line.p[at] == 'f';
-                assert_true(bytes <= copy.n);
+                assert_sound(copy);
+                opened++;
             }
             p[i] = was;
+            if (i + 1 < copy.n)
+                p[i + 1] = next;
         }
+    assert_true(opened > 1000);
     guard_free(copy);
+    buf_free(&out);
+}
+
+/* ${value} with ${extra} zero bytes put in at ${at}, its length and checksum made right. */
+static enum err
+open_with(struct slice value, size_t at, size_t extra, size_t patch, uint8_t byte)
+{
+    uint8_t bytes[256] = {0};
+    struct slice copy;
+    enum err err;
+
+    assert_true(value.n + extra <= sizeof(bytes));
+    memcpy(bytes, value.p, at);
+    memcpy(bytes + at + extra, value.p + at, value.n - at);
+    if (patch > 0)
+        bytes[patch] = byte;
+    store_le32(bytes + 8, (uint32_t)(value.n + extra));
+    store_le32(bytes + 4, crc32c(0, bytes + 8, value.n + extra - 8));
+    copy = guard_copy(slice_make(bytes, value.n + extra));
+    err = chunk_open(copy, &chunk);
+    guard_free(copy);
+    return err;
+}
+
+static void
+lies_that_fit_are_noticed(void **state)
+{
+    struct buf out;
+    struct slice chunks, v;
+
+    (void)state;
+    buf_init(&out, 1 << 16);
+    assert_int_equal(build(&out, SLICE("m f=1 1\nm f=1 1\n"), LIMIT), ERR_OK);
+    chunks = buf_peek(&out);
+    assert_true(chunk_split(&chunks, &v)); /* ends: lines 10 | index 6 | names 2 */
+    assert_int_equal(open_with(v, v.n, 0, 0, 0), ERR_OK);
+    assert_int_equal(open_with(v, v.n, 1, 0, 0), ERR_BAD);        /* bytes behind the names */
+    assert_int_equal(open_with(v, v.n - 2, 1, 40, 7), ERR_BAD);   /* behind the index */
+    assert_int_equal(open_with(v, v.n - 8, 1, 36, 11), ERR_BAD);  /* behind the lines */
+    assert_int_equal(open_with(v, v.n, 0, v.n - 1, 9), ERR_OK);   /* a name, the last byte */
+    assert_int_equal(open_with(v, v.n, 0, v.n - 1, 10), ERR_BAD); /* it starts behind the lines */
+    assert_int_equal(open_with(v, v.n, 0, v.n - 2, 20), ERR_OK);  /* as long as the lines */
+    assert_int_equal(open_with(v, v.n, 0, v.n - 2, 22), ERR_BAD); /* longer */
+    assert_int_equal(open_with(v, v.n, 0, v.n - 2, 5), ERR_BAD); /* its own, longer than the rest */
+    assert_int_equal(open_with(v, v.n, 0, v.n - 2, 0x80), ERR_BAD); /* a number that does not end */
+    assert_int_equal(open_with(v, v.n, 0, 12, 0), ERR_BAD);         /* no points */
+    assert_int_equal(open_with(v, v.n, 0, 12, 1), ERR_BAD);
+    assert_int_equal(open_with(v, v.n, 0, 12, 3), ERR_BAD);
     buf_free(&out);
 }
 
@@ -370,6 +445,7 @@ main(void)
         cmocka_unit_test(bytes_are_as_documented),
         cmocka_unit_test(damage_is_noticed),
         cmocka_unit_test(lies_are_noticed_without_the_checksum),
+        cmocka_unit_test(lies_that_fit_are_noticed),
         cmocka_unit_test(a_full_buffer_and_missing_memory_are_errors),
         cmocka_unit_test(origins_have_limits),
     };
