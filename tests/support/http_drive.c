@@ -125,6 +125,8 @@ on_head(struct http_drive *d)
         http_server_answer(&d->conn, &options);
     else if (slice_eq(r->path, SLICE("/early")))
         answer(d, 401, "authorization failed");
+    else if (slice_eq(r->path, SLICE("/write")) && http_request_param(r, "db").n == 0)
+        answer(d, 400, "database is required");
     else
         http_server_accept(&d->conn, routes[i].has_body ? d->body_max : 0);
 }
