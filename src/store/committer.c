@@ -41,12 +41,10 @@ void
 committer_answer(struct committer *c, struct committer_body *body, enum err result,
                  const struct errinfo *info)
 {
-    size_t bytes = body->chunks.n;
-
-    body->done(body, result, info); /* it is the caller's again */
     (void)pthread_mutex_lock(&c->mutex);
-    c->queue_bytes -= bytes;
+    c->queue_bytes -= body->chunks.n;
     (void)pthread_mutex_unlock(&c->mutex);
+    body->done(body, result, info); /* it is the caller's again */
 }
 
 /* ---- the queue ---- */
@@ -62,7 +60,8 @@ committer_append(struct committer *c, struct committer_body *body)
     if (c->full_bytes != 0 && body->chunks.n >= c->full_bytes) {
         err = ERR_FULL;
     } else if (c->stopping ||
-               (c->queue_bytes > 0 && c->queue_bytes + body->chunks.n > c->options.queue_max_bytes)) {
+               (c->queue_bytes > 0 && c->queue_bytes + c->waiting_bytes + body->chunks.n >
+                                          c->options.queue_max_bytes)) {
         err = ERR_BUSY;
     } else {
         body->points = 0;
@@ -96,8 +95,7 @@ committer_stats(struct committer *c, struct committer_stats *out)
 {
     (void)pthread_mutex_lock(&c->mutex);
     *out = c->stats;
-    if (out->queued_bytes < c->queue_bytes)
-        out->queued_bytes = c->queue_bytes;
+    out->queued_bytes = c->queue_bytes + c->waiting_bytes;
     (void)pthread_mutex_unlock(&c->mutex);
 }
 

@@ -48,6 +48,7 @@ struct committer {
     bool stopping, flush;
     struct committer_list queue;
     size_t queue_bytes;       /* of bodies not answered yet */
+    size_t waiting_bytes;     /* of chunks answered, not committed */
     int64_t gather_until_us;  /* commit_delay_us after the first of them */
     size_t gathered_bytes;    /* of bodies in the queue */
     struct committer_change *changes, *changes_last;

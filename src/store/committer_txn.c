@@ -126,11 +126,11 @@ absorb_bodies(struct committer *c, struct committer_round *round)
     while ((body = round->bodies.first) != NULL && absorb(c, body, &points)) {
         body = committer_list_take(&round->bodies);
         body->points = points;
+        (void)pthread_mutex_lock(&c->mutex);
+        c->waiting_bytes = buf_len(&c->waiting);
+        (void)pthread_mutex_unlock(&c->mutex);
         committer_answer(c, body, ERR_OK, NULL);
     }
-    (void)pthread_mutex_lock(&c->mutex);
-    c->stats.queued_bytes = c->queue_bytes + buf_len(&c->waiting);
-    (void)pthread_mutex_unlock(&c->mutex);
 }
 
 /* ---- filling a transaction ---- */
@@ -385,6 +385,7 @@ succeeded(struct committer *c, struct committer_round *round, bool committed, in
         c->delete_budget *= 2;
     (void)pthread_mutex_lock(&c->mutex);
     committer_settle_sinks(c, committed);
+    c->waiting_bytes = buf_len(&c->waiting);
     if (committed) {
         c->last_seq = usage.last_seq;
         c->stats.commits++;
@@ -559,5 +560,4 @@ committer_work(struct committer *c)
         commit_round(c, &round);
     assert(round.bodies.first == NULL && round.stored.first == NULL && round.changes == NULL);
     (void)pthread_mutex_lock(&c->mutex);
-    c->stats.queued_bytes = c->queue_bytes + buf_len(&c->waiting);
 }
