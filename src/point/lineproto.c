@@ -314,8 +314,8 @@ static bool
 exact_line(struct lineproto *lp, const uint8_t *start, struct lineproto_point *point,
            struct lineproto_bad *bad, enum lineproto_event *event)
 {
-    /* Not from the blanks before it: the server counts them as the end of the key, and then a quote in
-     * a name may run over the end of the line. Sent on without the blanks it would be another line. */
+    /* Not from the blanks before it: the server counts them as the end of the key, and then a quote
+     * in a name may run over the end of the line. Sent on without them it would be another line. */
     size_t n = lineproto_exact_split(slice_make(start, (size_t)(lp->end - start)));
     const uint8_t *end = start + n;
 
