@@ -23,9 +23,11 @@ cli_definition_set(struct cli_definition *d, struct slice key, const struct json
         {"format", &d->format},
         {"databases", &d->databases},
         {"include", &d->include},
+        {"exclude", &d->exclude},
         {"batch_size", &d->batch_size},
         {"flush_interval", &d->flush_interval},
         {"status", &d->status},
+        {"paused", &d->paused},
     };
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
@@ -61,7 +63,7 @@ cli_definition_set(struct cli_definition *d, struct slice key, const struct json
 struct filling {
     struct buf text; /* reserved at once, so that slices into it stay */
     struct sql_selector *selectors;
-    size_t selector_count, selector_max;
+    size_t selector_count;
     struct slice *databases;
     struct sql_option options[CLI_DEFINITION_OPTIONS];
     struct sql_statement s;
@@ -132,7 +134,7 @@ add_selector(struct filling *f, struct slice one)
 {
     struct sql_selector *s;
 
-    if (f->selector_count == f->selector_max) {
+    if (f->selector_count == SQL_LIST_MAX) {
         refuse(f, ERR_RANGE, "include");
         return;
     }
@@ -164,54 +166,108 @@ add_selectors(struct filling *f, struct slice list)
 
 /* "cpu,mem EXCLUDE mem_old", "*", "* EXCLUDE x". */
 static void
-take_include(struct filling *f, const struct json *v)
+take_include_text(struct filling *f, const struct json *v)
 {
     static const struct slice exclude = SLICE_INIT(" EXCLUDE ");
     struct slice text = take_text(f, v);
     size_t at = 0;
 
-    f->selector_max = SQL_LIST_MAX;
-    f->selectors = mem_array(f->selector_max, sizeof(*f->selectors));
+    while (at < text.n && !slice_starts(slice_from(text, at), exclude))
+        at++;
+    if (!slice_eq(slice_to(text, at), SLICE("*")))
+        f->s.sink.include_count = add_selectors(f, slice_to(text, at));
+    f->s.sink.exclude = f->selectors + f->selector_count;
+    f->s.sink.exclude_count = add_selectors(f, slice_from(text, at + exclude.n));
+}
+
+/* [{"name":"cpu"},{"glob":"mem*"},{"regex":"^disk"}]: how many were added. */
+static size_t
+take_selectors(struct filling *f, const struct json *list)
+{
+    static const char *const kinds[] = {"name", "glob", "regex"};
+    struct json_walk w, members;
+    struct json one, text;
+    struct slice key;
+    size_t before = f->selector_count;
+
+    json_walk(&w, list);
+    while (json_next(&w, NULL, &one)) {
+        int kind = 0;
+
+        json_walk(&members, &one);
+        if (f->selector_count == SQL_LIST_MAX || !json_next(&members, &key, &text)) {
+            refuse(f, ERR_BAD, "include");
+            break;
+        }
+        while (kind < 3 && !json_is(key, kinds[kind]))
+            kind++;
+        if (kind == 3 || text.type != JSON_STRING)
+            refuse(f, ERR_BAD, "include");
+        f->selectors[f->selector_count].kind = (enum sql_selector_kind)kind;
+        f->selectors[f->selector_count++].text = take_text(f, &text);
+    }
+    return f->selector_count - before;
+}
+
+static void
+take_include(struct filling *f, const struct cli_definition *d)
+{
+    struct sql_sink *sink = &f->s.sink;
+
+    f->selectors = mem_array(SQL_LIST_MAX, sizeof(*f->selectors));
     if (f->selectors == NULL) {
         refuse(f, ERR_NOMEM, "include");
         return;
     }
-    while (at < text.n && !slice_starts(slice_from(text, at), exclude))
-        at++;
-    if (slice_eq(slice_to(text, at), SLICE("*")) || at == 0) {
-        f->s.sink.include_all = true;
+    sink->include = f->selectors;
+    if (d->include.type == JSON_ARRAY || d->exclude.type == JSON_ARRAY) {
+        sink->include_count = take_selectors(f, &d->include);
+        sink->exclude = f->selectors + f->selector_count;
+        sink->exclude_count = take_selectors(f, &d->exclude);
     } else {
-        f->s.sink.include = f->selectors;
-        f->s.sink.include_count = add_selectors(f, slice_to(text, at));
+        take_include_text(f, &d->include);
     }
-    f->s.sink.clauses |= SQL_CLAUSE_INCLUDE;
-    if (at < text.n) {
-        f->s.sink.exclude = f->selectors + f->selector_count;
-        f->s.sink.exclude_count = add_selectors(f, slice_from(text, at + exclude.n));
-        f->s.sink.clauses |= SQL_CLAUSE_EXCLUDE;
-    }
+    sink->include_all = sink->include_count == 0;
+    sink->clauses |= SQL_CLAUSE_INCLUDE;
+    if (sink->exclude_count > 0)
+        sink->clauses |= SQL_CLAUSE_EXCLUDE;
 }
 
 static void
+add_database(struct filling *f, struct slice name)
+{
+    struct sql_sink *sink = &f->s.sink;
+
+    if (sink->database_count == SQL_LIST_MAX)
+        refuse(f, ERR_RANGE, "databases");
+    else
+        f->databases[sink->database_count++] = name;
+}
+
+/* ["a","b"], or "a,b". */
+static void
 take_databases(struct filling *f, const struct json *v)
 {
-    struct slice rest = take_text(f, v), one;
-    size_t count = 0;
+    struct json_walk w;
+    struct json one;
+    struct slice rest, name;
 
-    if (rest.n == 0)
-        return;
     f->databases = mem_array(SQL_LIST_MAX, sizeof(*f->databases));
     if (f->databases == NULL) {
         refuse(f, ERR_NOMEM, "databases");
         return;
     }
-    while (count < SQL_LIST_MAX && slice_split(&rest, ',', &one))
-        f->databases[count++] = slice_trim(one);
-    if (rest.n > 0)
-        refuse(f, ERR_RANGE, "databases");
     f->s.sink.databases = f->databases;
-    f->s.sink.database_count = count;
-    f->s.sink.clauses |= SQL_CLAUSE_ON;
+    json_walk(&w, v);
+    while (json_next(&w, NULL, &one))
+        add_database(f, take_text(f, &one));
+    if (v->type == JSON_STRING) {
+        rest = take_text(f, v);
+        while (slice_split(&rest, ',', &name))
+            add_database(f, slice_trim(name));
+    }
+    if (f->s.sink.database_count > 0)
+        f->s.sink.clauses |= SQL_CLAUSE_ON;
 }
 
 static void
@@ -258,21 +314,19 @@ find_option(const struct sink_type *type, struct slice key)
     return NULL;
 }
 
+/* Bare where the statement's grammar has such a word, else a string, which every option takes. */
 static enum sql_value_kind
-value_kind(enum option_kind kind)
+value_kind(enum option_kind kind, struct slice value)
 {
-    switch (kind) {
-    case OPTION_BOOL:
+    uint64_t number;
+    int64_t ns;
+
+    if (kind == OPTION_BOOL && (slice_eq(value, SLICE("true")) || slice_eq(value, SLICE("false"))))
         return SQL_VALUE_BOOLEAN;
-    case OPTION_NUMBER:
+    if (kind == OPTION_NUMBER && num_u64(value, &number) == ERR_OK)
         return SQL_VALUE_INTEGER;
-    case OPTION_DURATION:
+    if (kind == OPTION_DURATION && num_duration_ns(value, &ns) == ERR_OK)
         return SQL_VALUE_DURATION;
-    case OPTION_CHOICE:
-    case OPTION_TEXT:
-    case OPTION_SECRET:
-        break;
-    }
     return SQL_VALUE_STRING;
 }
 
@@ -294,7 +348,7 @@ take_options(struct filling *f, const struct cli_definition *d)
         if (o->fallback != NULL && slice_eq(value, slice_of(o->fallback)))
             continue;
         f->options[count].key = slice_of(o->name);
-        f->options[count].kind = value_kind(o->kind);
+        f->options[count].kind = value_kind(o->kind, value);
         f->options[count++].value = value;
     }
     f->s.sink.options = f->options;
@@ -315,7 +369,7 @@ fill(struct filling *f, const struct cli_definition *d)
     (void)take_clause(f, &d->username, SQL_CLAUSE_USERNAME, &f->s.sink.username);
     (void)take_clause(f, &d->password, SQL_CLAUSE_PASSWORD, &f->s.sink.password);
     take_databases(f, &d->databases);
-    take_include(f, &d->include);
+    take_include(f, d);
     take_numbers(f, d);
     if (f->err == ERR_OK)
         take_options(f, d);
@@ -352,9 +406,9 @@ render(const struct filling *f, bool paused, enum sql_secrets secrets, struct bu
 static size_t
 text_bytes(const struct cli_definition *d)
 {
-    const struct json *all[] = {&d->name,     &d->type,       &d->url,           &d->username,
-                                &d->password, &d->format,     &d->databases,     &d->include,
-                                &d->status,   &d->batch_size, &d->flush_interval};
+    const struct json *all[] = {&d->name,     &d->type,   &d->url,        &d->username,
+                                &d->password, &d->format, &d->databases,  &d->include,
+                                &d->exclude,  &d->status, &d->batch_size, &d->flush_interval};
     size_t n = 1;
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -381,7 +435,8 @@ cli_definition_put(const struct cli_definition *d, enum sql_secrets secrets, str
         fill(f, d);
     err = f->err;
     if (err == ERR_OK) {
-        err = render(f, json_is(d->status.raw, "paused"), secrets, out);
+        err = render(f, d->paused.type == JSON_TRUE || json_is(d->status.raw, "paused"), secrets,
+                     out);
         f->wrong = "statement";
     }
     if (err != ERR_OK)

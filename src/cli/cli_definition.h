@@ -2,8 +2,10 @@
  * cli_definition.h: what a daemon tells about one sink, made a CREATE SINK statement again.
  *
  * The properties have the names of SHOW SINK: name type url username password format databases
- * include batch_size flush_interval, and the options of the type. Others (status, counters, what a
- * newer daemon adds) are left out, and so are options at their default. Pure.
+ * include batch_size flush_interval status, and the options of the type; or those of
+ * /internal/sync/metadata, where databases, include and exclude are arrays, paused is a boolean and
+ * the options stand in an object. Others (counters, what a newer daemon adds) are left out, and so
+ * are options at their default. Pure.
  */
 #ifndef SINKD_CLI_CLI_DEFINITION_H
 #define SINKD_CLI_CLI_DEFINITION_H
@@ -22,10 +24,10 @@
 #define CLI_DEFINITION_OPTIONS 64
 
 struct cli_definition {
-    struct json name, type, url, username, password, format, databases, include, batch_size;
-    struct json flush_interval;
-    struct json status;                        /* "paused" is kept too */
-    struct slice keys[CLI_DEFINITION_OPTIONS]; /* everything else: raw JSON strings */
+    struct json name, type, url, username, password, format, databases, include, exclude;
+    struct json batch_size, flush_interval, status, paused;
+    /* everything else; keys are raw JSON strings */
+    struct slice keys[CLI_DEFINITION_OPTIONS];
     struct json values[CLI_DEFINITION_OPTIONS];
     size_t count;
 };

@@ -52,23 +52,6 @@ cli_export_sink(struct slice body, struct buf *out, struct errinfo *info)
     return cli_definition_put(&d, SQL_SECRETS_OMITTED, out, info);
 }
 
-/* The array of a metadata answer: itself, or the first array in it. */
-static bool
-find_array(const struct json *root, struct json *array)
-{
-    struct json_walk w;
-
-    *array = *root;
-    if (root->type == JSON_ARRAY)
-        return true;
-    json_walk(&w, root);
-    while (w.object && json_next(&w, NULL, array)) {
-        if (array->type == JSON_ARRAY)
-            return true;
-    }
-    return false;
-}
-
 /* ${key} is that of a sink: "sink:NAME". */
 static bool
 is_sink(const struct json *key)
@@ -101,7 +84,8 @@ cli_export_metadata(struct slice body, struct buf *out, size_t *count, struct er
     enum err err = ERR_OK;
 
     *count = 0;
-    if (json_parse(body, &root) != ERR_OK || !find_array(&root, &array))
+    if (json_parse(body, &root) != ERR_OK || !json_get(&root, "entries", &array) ||
+        array.type != JSON_ARRAY)
         return strange(info);
     json_walk(&w, &array);
     while (err == ERR_OK && json_next(&w, NULL, &entry)) {

@@ -1,10 +1,8 @@
 /*
  * cli_export.h: the command "export": CREATE SINK statements that rebuild every sink.
  *
- * Without secrets from SHOW SINKS and SHOW SINK. With them from GET
- * /internal/sync/metadata?secrets=1, which is an array, or an object with an array in it, of
- *   {"key": "sink:NAME", "value": {...}}
- * where the value has the members of cli_definition.h, "password" in plain, options in "options".
+ * Without secrets from SHOW SINKS and SHOW SINK, which any host may ask. With them from GET
+ * /internal/sync/metadata?secrets=1.
  */
 #ifndef SINKD_CLI_CLI_EXPORT_H
 #define SINKD_CLI_CLI_EXPORT_H

@@ -230,7 +230,8 @@ sum_up(struct upload *u, enum err err, const struct errinfo *info)
                     u->lines + 1);
     }
     if (u->refused > 0)
-        cli_out_say("%" PRIu64 " points were refused", u->refused);
+        cli_out_say("%" PRIu64 " %s refused", u->refused,
+                    u->refused == 1 ? "point was" : "points were");
     (void)snprintf(line, sizeof(line), "%" PRIu64 " points written in %.1f s\n", u->taken,
                    (double)ms / 1000.0);
     if (cli_out_put(slice_of(line)) != ERR_OK || u->refused > 0)

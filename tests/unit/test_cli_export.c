@@ -139,15 +139,25 @@ test_wrong_answers(void **state)
 }
 
 static const char metadata[] =
-    "{\"revision\":7,\"node\":\"n\",\"entries\":[{\"key\":\"db:x\",\"value\":{}},"
-    "{\"key\":\"sink:k\",\"value\":{\"name\":\"k\",\"type\":\"kafka\",\"url\":\"kafka://b:9092/t\","
-    "\"username\":\"u\",\"password\":\"CANARY\",\"format\":\"json\",\"databases\":null,"
-    "\"include\":\"*\",\"batch_size\":500,\"flush_interval\":\"5s\","
-    "\"options\":{\"acks\":\"1\",\"compression\":\"none\"}}}]}";
+    "{\"node\":\"n\",\"revision\":\"7\",\"entries\":[{\"key\":\"meta_db:x\",\"value\":{}},"
+    "{\"key\":\"meta_sink:k\",\"value\":{\"name\":\"k\",\"type\":\"kafka\",\"url\":"
+    "\"kafka://b:9092/t\",\"username\":\"u\",\"password\":\"CANARY\",\"format\":\"json\","
+    "\"databases\":[\"a,b\",\"c\"],\"include\":[{\"name\":\"x,y\"},{\"glob\":\"m*\"},"
+    "{\"regex\":\"a/b\"}],\"exclude\":[{\"name\":\"z EXCLUDE z\"}],\"batch_size\":500,"
+    "\"flush_interval\":null,\"paused\":true,"
+    "\"options\":{\"acks\":\"1\",\"compression\":\"none\",\"timeout\":\"90s\"}}}]}";
 
 static void
 test_metadata_with_secrets(void **state)
 {
+    static const char *const wrong[] = {
+        "{}",
+        "[]",
+        "{\"entries\":[{\"key\":\"meta_sink:a\"}]}",
+        "{\"entries\":[{\"key\":\"meta_sink:a\",\"value\":1}]}",
+        "{\"entries\":[{\"key\":\"meta_sink:a\",\"value\":{\"name\":\"a\",\"type\":\"stdout\","
+        "\"include\":[{\"some\":\"x\"}]}}]}",
+    };
     struct buf out;
     struct errinfo info;
     size_t count;
@@ -156,19 +166,24 @@ test_metadata_with_secrets(void **state)
     buf_init(&out, 10000);
     assert_int_equal(cli_export_metadata(slice_of(metadata), &out, &count, &info), ERR_OK);
     assert_int_equal(count, 1);
-    expect_text(&out, "CREATE SINK \"k\"\n  TO 'kafka://b:9092/t'\n  TYPE kafka\n  USERNAME 'u'\n"
-                      "  PASSWORD 'CANARY'\n  FORMAT json\n  INCLUDE ALL\n  BATCH_SIZE 500\n"
-                      "  FLUSH_INTERVAL 5s\n  WITH (acks = '1');\n");
-    expect_parses(&out, 1);
+    expect_text(&out, "CREATE SINK \"k\"\n"
+                      "  TO 'kafka://b:9092/t'\n"
+                      "  TYPE kafka\n"
+                      "  USERNAME 'u'\n"
+                      "  PASSWORD 'CANARY'\n"
+                      "  FORMAT json\n"
+                      "  ON \"a,b\", c\n"
+                      "  INCLUDE MEASUREMENTS \"x,y\", \"m*\", /a\\/b/\n"
+                      "  EXCLUDE MEASUREMENTS \"z EXCLUDE z\"\n"
+                      "  BATCH_SIZE 500\n"
+                      "  WITH (acks = '1', timeout = 90s);\n"
+                      "ALTER SINK \"k\" PAUSE;\n");
+    expect_parses(&out, 2);
     buf_clear(&out);
-    assert_int_equal(cli_export_metadata(SLICE("[]"), &out, &count, &info), ERR_OK);
+    assert_int_equal(cli_export_metadata(SLICE("{\"entries\":[]}"), &out, &count, &info), ERR_OK);
     assert_int_equal(count, 0);
-    assert_int_equal(cli_export_metadata(SLICE("{}"), &out, &count, &info), ERR_BAD);
-    assert_int_equal(cli_export_metadata(SLICE("[{\"key\":\"sink:a\"}]"), &out, &count, &info),
-                     ERR_BAD);
-    assert_int_equal(
-        cli_export_metadata(SLICE("[{\"key\":\"sink:a\",\"value\":1}]"), &out, &count, &info),
-        ERR_BAD);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        assert_int_equal(cli_export_metadata(slice_of(wrong[i]), &out, &count, &info), ERR_BAD);
     buf_free(&out);
     assert_int_equal(mem_live(), 0);
 }
