@@ -1,8 +1,8 @@
 /*
  * http_client.c: HTTP/1.1 over one stream.
  *
- * The state of a half-read answer lives in the client (http_reply.h), so a wait that was stopped can
- * go on.
+ * The state of a half-read answer lives in the client (http_reply.h), so a wait that was stopped
+ * can go on.
  */
 #include "http/http_client.h"
 
@@ -30,15 +30,15 @@ struct http_client {
 
     struct stream *stream; /* NULL: not connected */
     bool used;             /* it carried an answer to its end */
-    bool quiet;            /* it was used, then idle, and not one byte came since the next request */
+    bool quiet;            /* used, idle, and not one byte came since the next request */
     bool last;             /* a request was not sent whole: nothing can follow it */
     bool to_head[HTTP_CLIENT_PIPELINE]; /* of each waiting request: was it a HEAD? */
     size_t first, waiting;
 
-    struct buf out; /* the head of the request being sent: wiped after use */
-    struct buf in;  /* bytes that came and are not taken apart yet */
+    struct buf out;                 /* the head of the request being sent: wiped after use */
+    struct buf in;                  /* bytes that came and are not taken apart yet */
     struct http_reply_reader reply; /* the answer being read, or read last */
-    enum err early;            /* how reading it ended while its request was sent; ERR_SHORT: it did not */
+    enum err early; /* how reading it ended while its request was sent; ERR_SHORT: not */
     struct errinfo early_info;
     enum http_failure failure;
 };
@@ -273,8 +273,7 @@ finish(struct http_client *c)
     c->first = (c->first + 1) % HTTP_CLIENT_PIPELINE;
     c->waiting--;
     /* Bytes that nobody asked for belong to no request. */
-    if (!http_reply_keeps_open(&c->reply) ||
-        (c->waiting == 0 && (c->last || buf_len(&c->in) > 0)))
+    if (!http_reply_keeps_open(&c->reply) || (c->waiting == 0 && (c->last || buf_len(&c->in) > 0)))
         http_client_disconnect(c);
 }
 
@@ -370,13 +369,14 @@ make_head(struct http_client *c, const struct http_call *call, struct errinfo *i
         room += call->headers[i].n + 2;
     if (call->body_count > HTTP_CLIENT_PARTS || room > REQUEST_HEAD_MAX)
         return errinfo_set(info, ERR_RANGE, "a request's head or body has too many parts");
-    /* All room at once: a buffer that grows leaves copies behind, and there are credentials here. */
+    /* All room at once: a buffer that grows leaves copies, and there are credentials here. */
     if (buf_reserve(&c->out, room) == NULL)
         return errinfo_set(info, ERR_NOMEM, "no memory for a request");
     err = add_fields(c, call);
     if (err == ERR_BAD)
-        return errinfo_set(info, err, "a request's target or one of its headers has a byte or a "
-                                      "name that may not be sent");
+        return errinfo_set(info, err,
+                           "a request's target or one of its headers has a byte or a "
+                           "name that may not be sent");
     return err == ERR_OK ? ERR_OK : errinfo_set(info, ERR_NOMEM, "no memory for a request");
 }
 
@@ -396,8 +396,8 @@ reconnect_if_closed(struct http_client *c, struct errinfo *info)
     return ERR_OK;
 }
 
-/* answered_early(c): something came while the request is being sent: stop sending, unless it is only
- * an interim answer. */
+/* answered_early(c): something came while the request is being sent: stop sending, unless it is
+ * only an interim answer. */
 static bool
 answered_early(struct http_client *c)
 {
@@ -413,7 +413,8 @@ answered_early(struct http_client *c)
     return c->early != ERR_SHORT || http_reply_has_head(&c->reply);
 }
 
-/* next_piece(piece, rest, count, limit): the next ${limit} bytes, taken off ${rest}; how many slices. */
+/* next_piece(piece, rest, count, limit): the next ${limit} bytes, taken off ${rest}; how many
+ * slices. */
 static size_t
 next_piece(struct slice *piece, struct slice **rest, size_t *count, size_t limit)
 {
@@ -461,8 +462,8 @@ write_all(struct http_client *c, const struct http_call *call, int64_t deadline,
     return err;
 }
 
-/* transmit(c, call, deadline, info): on a connection that works as far as can be seen; the head is in
- * c->out. */
+/* transmit(c, call, deadline, info): on a connection that works as far as can be seen; the head is
+ * in c->out. */
 static enum err
 transmit(struct http_client *c, const struct http_call *call, int64_t deadline,
          struct errinfo *info)

@@ -49,11 +49,11 @@ enum http_failure {
     HTTP_FAILURE_NONE,
     HTTP_FAILURE_CONNECT,  /* name, connect or TLS: nothing was sent */
     HTTP_FAILURE_TIMEOUT,  /* the deadline passed: the request may have been taken */
-    HTTP_FAILURE_RESET,    /* the connection broke or ended too early: the request may have been taken */
-    HTTP_FAILURE_STALE,    /* as RESET, but on a connection that had been used before and without one
-                              byte of an answer: most likely the server closed an idle connection and
-                              never saw the request. Sending it again at once is right where twice does
-                              no harm (GET; delivery at least once) */
+    HTTP_FAILURE_RESET,    /* the connection broke or ended too early: the same */
+    HTTP_FAILURE_STALE,    /* as RESET, but on a connection that had been used before and without
+                              one byte of an answer: most likely the server closed an idle
+                              connection and never saw the request. Sending it again at once is
+                              right where twice does no harm (GET; delivery at least once) */
     HTTP_FAILURE_PROTOCOL, /* the answer is no HTTP, or over a limit */
     HTTP_FAILURE_LOCAL     /* no memory, a request that cannot be sent, told to stop */
 };
@@ -62,18 +62,19 @@ enum http_failure {
 struct http_call {
     struct slice method;         /* "POST" */
     struct slice target;         /* path and query as they go on the wire; "" is sent as "/" */
-    const struct slice *headers; /* "Name: value" each, no line end. The client writes Host, which one
-                                    here replaces, and Content-Length; that, Transfer-Encoding and
-                                    Connection are refused here */
+    const struct slice *headers; /* "Name: value" each, no line end. The client writes Host, which
+                                    one here replaces, and Content-Length; that, Transfer-Encoding
+                                    and Connection are refused here */
     size_t header_count;
-    const struct slice *body;    /* sent one behind the other; Content-Length is their sum */
-    size_t body_count;           /* at most HTTP_CLIENT_PARTS */
-    bool repeat;                 /* http_client_call: after HTTP_FAILURE_STALE send it once more, on
+    const struct slice *body; /* sent one behind the other; Content-Length is their sum */
+    size_t body_count;        /* at most HTTP_CLIENT_PARTS */
+    bool repeat;              /* http_client_call: after HTTP_FAILURE_STALE send it once more, on
                                     a new connection */
 };
 
 /* http_client_connect(c, deadline, info): connect unless connected. Errors as stream_connect. */
-enum err http_client_connect(struct http_client *c, int64_t deadline, struct errinfo *info) MUST_USE;
+enum err http_client_connect(struct http_client *c, int64_t deadline,
+                             struct errinfo *info) MUST_USE;
 bool http_client_connected(const struct http_client *c);
 
 /* http_client_disconnect(c): drop the connection and the requests that wait for answers on it. */
@@ -117,7 +118,9 @@ enum err http_client_call(struct http_client *c, const struct http_call *call,
 
 /* http_client_failure(c): the class of the error that the last call returned. */
 enum http_failure http_client_failure(const struct http_client *c);
-const char *http_client_failure_name(enum http_failure f); /* "connect", "timeout", "reset", ...; static */
+
+/* http_client_failure_name(f): "connect", "timeout", "reset", ...: a static string. */
+const char *http_client_failure_name(enum http_failure f);
 
 /* http_client_header(c, name): a header of the answer received last, its first if it came more
  * than once; {NULL, 0} without it. Valid until the next call on the client. */

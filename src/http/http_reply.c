@@ -82,7 +82,7 @@ take_head(struct http_reply_reader *r, struct buf *in, bool to_head, const char 
             return err;
         if (r->parsed.status >= 200)
             break;
-        /* Nothing was asked for that an interim answer could tell, and 101 would leave HTTP behind. */
+        /* Nothing was asked for that an interim answer could tell; 101 would leave HTTP behind. */
         if (r->parsed.status == 101 || ++r->interim > INTERIM_MAX) {
             *why = "interim answers that were not asked for";
             return ERR_BAD;
@@ -185,8 +185,7 @@ http_reply_show(const struct http_reply_reader *r, struct http_reply *out, int64
     out->cut = r->dropped > 0 || !r->framing.done;
     out->content_type = http_reply_header(r, SLICE("Content-Type"));
     if (retry.n > 0)
-        out->retry_after_ms =
-            http_retry_after(retry, http_reply_header(r, SLICE("Date")), wall_ns);
+        out->retry_after_ms = http_retry_after(retry, http_reply_header(r, SLICE("Date")), wall_ns);
 }
 
 struct slice

@@ -1,9 +1,9 @@
 /*
  * http_reply.h: takes the answer to a request apart as its bytes come.
  *
- * The head is copied aside and parsed there, so that its fields stay valid while the input moves on;
- * of the body the first part is kept and the rest dropped, up to a bound. Interim (1xx) answers are
- * skipped. Pure: who reads the bytes, and when to give up, is the client's business.
+ * The head is copied aside and parsed there, so that its fields stay valid while the input moves
+ * on; of the body the first part is kept and the rest dropped, up to a bound. Interim (1xx) answers
+ * are skipped. Pure: who reads the bytes, and when to give up, is the client's business.
  * Source: RFC 9110, RFC 9112.
  */
 #ifndef SINKD_HTTP_HTTP_REPLY_H
@@ -28,19 +28,19 @@ struct http_reply {
     int status;             /* 200 to 599; 0 until the head of the answer came */
     int64_t retry_after_ms; /* from now; -1: none given, or not understood */
     struct slice content_type;
-    struct slice body;      /* its first keep_bytes */
-    bool cut;               /* the body went on beyond them, or was not read to its end */
-    bool closed;            /* the connection does not serve another request */
+    struct slice body; /* its first keep_bytes */
+    bool cut;          /* the body went on beyond them, or was not read to its end */
+    bool closed;       /* the connection does not serve another request */
 };
 
 struct http_reply_reader {
-    size_t keep, drain;     /* of the body: bytes that are kept, and dropped beyond that */
-    bool begun;             /* private from here on: whether an answer is being read */
+    size_t keep, drain; /* of the body: bytes that are kept, and dropped beyond that */
+    bool begun;         /* private from here on: whether an answer is being read */
     bool has_head;
-    bool overlong;          /* given up: kept and dropped enough */
+    bool overlong; /* given up: kept and dropped enough */
     unsigned interim;
     struct h1_scan scan;
-    struct buf head;        /* the bytes that ${parsed} points into */
+    struct buf head; /* the bytes that ${parsed} points into */
     struct h1_head parsed;
     struct h1_body framing;
     struct buf body;
@@ -59,8 +59,8 @@ void http_reply_forget(struct http_reply_reader *r);
  * Take what has come of an answer off ${in}; ${to_head}: it answers a HEAD.
  * ERR_OK: the answer is complete, or given up as too long; the next call begins a new one.
  * ERR_SHORT: bring more.
- * Errors: ERR_BAD (no HTTP, or interim answers without end), ERR_RANGE (the head is too long), both with
- * a static text in ${why}; ERR_NOMEM.
+ * Errors: ERR_BAD (no HTTP, or interim answers without end), ERR_RANGE (the head is too long), both
+ * with a static text in ${why}; ERR_NOMEM.
  */
 enum err http_reply_take(struct http_reply_reader *r, struct buf *in, bool to_head,
                          const char **why) MUST_USE;
@@ -71,7 +71,7 @@ enum err http_reply_end(struct http_reply_reader *r) MUST_USE;
 /* http_reply_has_head(r): whether the head of the answer being read has come. */
 bool http_reply_has_head(const struct http_reply_reader *r);
 
-/* http_reply_keeps_open(r): after a complete answer: whether its connection can serve another one. */
+/* http_reply_keeps_open(r): whether the connection of a complete answer can serve another. */
 bool http_reply_keeps_open(const struct http_reply_reader *r);
 
 /* http_reply_show(r, out, wall_ns): what is known of the present or last answer. */

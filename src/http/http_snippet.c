@@ -105,7 +105,8 @@ skip_blanks(struct slice s, size_t i)
     return i;
 }
 
-/* member(body, name, out): the string value of member ${name} of the outermost object, still escaped. */
+/* member(body, name, out): the string value of member ${name} of the outermost object, still
+ * escaped. */
 static bool
 member(struct slice body, struct slice name, struct slice *out)
 {
@@ -150,8 +151,8 @@ http_snippet_make(char out[HTTP_SNIPPET_TEXT], struct slice body)
     if (!json)
         text = all;
     while (text.n > 0 && !l.full)
-        text = slice_from(text, json && text.p[0] == '\\' ? put_escape(&l, text)
-                                                          : put_raw(&l, text));
+        text =
+            slice_from(text, json && text.p[0] == '\\' ? put_escape(&l, text) : put_raw(&l, text));
     if (l.full || (!json && all.n < body.n)) {
         memcpy(out + l.n, "...", 3);
         l.n += 3;

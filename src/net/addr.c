@@ -1,9 +1,10 @@
 /*
  * addr.c: look-ups in detached threads.
  *
- * A request has two holders, the thread and the caller who waits, and goes when both let go. A caller
- * that gives up leaves it in the list; the next caller for the same name takes it up again instead of
- * starting another, so a dead name server costs one thread a sink, however often it retries.
+ * A request has two holders, the thread and the caller who waits, and goes when both let go. A
+ * caller that gives up leaves it in the list; the next caller for the same name takes it up again
+ * instead of starting another, so a dead name server costs one thread a sink, however often it
+ * retries.
  */
 #include "net/addr.h"
 
@@ -186,8 +187,10 @@ start(struct request **out, struct slice host, struct errinfo *info)
     if (!enter(r)) {
         wake_close(&r->done_pipe);
         mem_free(r);
-        return errinfo_set(info, ERR_NAME, "cannot look up \"%.*s\": %d look-ups are under way; "
-                           "does the name server answer?", SLICE_PRI(host), REQUESTS_MAX);
+        return errinfo_set(info, ERR_NAME,
+                           "cannot look up \"%.*s\": %d look-ups are under way; "
+                           "does the name server answer?",
+                           SLICE_PRI(host), REQUESTS_MAX);
     }
     sys = start_thread(r);
     if (sys != 0) {
@@ -227,8 +230,8 @@ set_port(struct addr_list *list, uint16_t port)
 }
 
 static enum err
-wait_for(struct addr_list *out, struct request *r, const struct stream_env *env,
-         int64_t deadline, struct errinfo *info)
+wait_for(struct addr_list *out, struct request *r, const struct stream_env *env, int64_t deadline,
+         struct errinfo *info)
 {
     struct pollfd done = {wake_fd(&r->done_pipe), POLLIN, 0};
     enum err err = stream_env_wait(env, &done, 1, false, deadline);

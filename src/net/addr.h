@@ -32,10 +32,11 @@ struct addr_list {
 
 /*
  * addr_resolve(out, env, host, port, deadline, info):
- * All addresses of a name, best first; numeric ones are taken as they are, without a look-up. A look-up
- * that was left behind and is still under way is taken up by the next caller for the same name, so at
- * most one per caller ever waits.
- * Errors: ERR_NAME (also: far too many look-ups under way), ERR_TIMEOUT, ERR_STOP, ERR_NOMEM, ERR_IO.
+ * All addresses of a name, best first; numeric ones are taken as they are, without a look-up. A
+ * look-up that was left behind and is still under way is taken up by the next caller for the same
+ * name, so at most one per caller ever waits.
+ * Errors: ERR_NAME (also: far too many look-ups under way), ERR_TIMEOUT, ERR_STOP, ERR_NOMEM,
+ * ERR_IO.
  */
 enum err addr_resolve(struct addr_list *out, const struct stream_env *env, struct slice host,
                       uint16_t port, int64_t deadline, struct errinfo *info) MUST_USE;

@@ -2,8 +2,8 @@
  * conn.h: one connected socket, plain now; the seam where TLS goes.
  *
  * Never blocks: what cannot be done now answers ERR_AGAIN, and conn_wants() says which readiness to
- * wait for (a TLS read may have to wait until the socket can be written). Bytes that TLS has already
- * decrypted wait where poll sees nothing: conn_pending().
+ * wait for (a TLS read may have to wait until the socket can be written). Bytes that TLS has
+ * already decrypted wait where poll sees nothing: conn_pending().
  */
 #ifndef SINKD_NET_CONN_H
 #define SINKD_NET_CONN_H
@@ -17,8 +17,8 @@
 #include "base/slice.h"
 
 struct conn {
-    int fd;       /* -1 when closed */
-    short wants;  /* POLLIN or POLLOUT: what the last ERR_AGAIN waits for */
+    int fd;      /* -1 when closed */
+    short wants; /* POLLIN or POLLOUT: what the last ERR_AGAIN waits for */
 };
 
 /* conn_init(c, fd): take over a connected, non-blocking socket. */
@@ -32,10 +32,11 @@ void conn_close(struct conn *c);
  * Move some bytes; ${got} and ${put} are at least 1 with ERR_OK, else 0.
  * Errors: ERR_AGAIN; ERR_EOF (read only: the peer sent its last byte); ERR_IO, with ${info}.
  */
-enum err conn_read(struct conn *c, uint8_t *p, size_t size, size_t *got, struct errinfo *info) MUST_USE;
+enum err conn_read(struct conn *c, uint8_t *p, size_t size, size_t *got,
+                   struct errinfo *info) MUST_USE;
 enum err conn_write(struct conn *c, struct slice s, size_t *put, struct errinfo *info) MUST_USE;
 
-/* conn_writev(c, parts, count, put, info): as conn_write, for up to 16 slices one behind the other. */
+/* conn_writev(c, parts, count, put, info): as conn_write, for up to 16 slices in a row. */
 enum err conn_writev(struct conn *c, const struct slice *parts, size_t count, size_t *put,
                      struct errinfo *info) MUST_USE;
 

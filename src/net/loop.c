@@ -1,5 +1,6 @@
 /*
- * loop.c: the event loop over poll(2), with a dense array of descriptors and a binary heap of timers.
+ * loop.c: the event loop over poll(2), with a dense array of descriptors and a binary heap of
+ * timers.
  *
  * A watch removed during a turn leaves an empty slot behind, so that the walk over the ready
  * descriptors stays valid; empty slots are closed up before the next poll. A watch added during a
@@ -28,7 +29,7 @@ struct loop {
     bool stopping;
     bool ringing; /* timers are being called */
 
-    struct pollfd *fds;          /* fds[i] belongs to watches[i]; fd -1 and NULL: an empty slot */
+    struct pollfd *fds; /* fds[i] belongs to watches[i]; fd -1 and NULL: an empty slot */
     struct loop_watch **watches;
     size_t count, cap, empty;
 
@@ -210,7 +211,7 @@ loop_timer_set(struct loop *l, struct loop_timer *t, int64_t at_ms, void (*call)
         loop_timer_clear(l, t);
         return ERR_OK;
     }
-    /* A timer that re-arms itself for a time gone by must hold up neither the turn nor other timers. */
+    /* A timer that re-arms itself for a time gone by must not hold up the turn or other timers. */
     if (l->ringing && at_ms <= l->now_ms)
         at_ms = l->now_ms + 1;
     t->at_ms = at_ms;
@@ -254,7 +255,7 @@ loop_now_ms(const struct loop *l)
     return l->now_ms;
 }
 
-/* wait_ms(l, until_ms): how long poll may wait: rounded up already, since all times are whole ms. */
+/* wait_ms(l, until_ms): how long poll may wait: not rounded, since all times are whole ms. */
 static int
 wait_ms(const struct loop *l, int64_t until_ms)
 {

@@ -22,8 +22,8 @@
 
 #define BACKLOG 128
 
-/* A dead link is noticed after 60 s + 3 x 10 s of silence, or 30 s after data that nobody confirms; and
- * a probe a minute keeps the entry in a NAT gateway alive (they forget after 350 s and less). */
+/* A dead link is noticed after 60 s + 3 x 10 s of silence, or 30 s after data that nobody confirms;
+ * and a probe a minute keeps the entry in a NAT gateway alive (some forget after 350 s). */
 #define KEEP_IDLE_S 60
 #define KEEP_INTERVAL_S 10
 #define KEEP_COUNT 3

@@ -5,9 +5,9 @@
  * stream underneath is a TCP connection, or in tests a script with short reads, faults and silence.
  * Every wait also watches its owner's wake pipe, so stop, pause and new data are seen at once.
  *
- * Deadlines are on the monotonic clock, in ms. After any error but ERR_STOP, and ERR_TIMEOUT of a read
- * or wait, the stream is good for nothing but closing. One exception: after a write that failed with
- * ERR_EOF or ERR_IO a read may still give what the peer sent before it closed.
+ * Deadlines are on the monotonic clock, in ms. After any error but ERR_STOP, and ERR_TIMEOUT of a
+ * read or wait, the stream is good for nothing but closing. One exception: after a write that
+ * failed with ERR_EOF or ERR_IO a read may still give what the peer sent before it closed.
  */
 #ifndef SINKD_NET_STREAM_H
 #define SINKD_NET_STREAM_H
@@ -29,8 +29,8 @@ struct stream_ops {
     enum err (*write)(struct stream *s, const struct slice *parts, size_t count, int64_t deadline,
                       struct errinfo *info);
     enum err (*wait)(struct stream *s, int64_t deadline, struct errinfo *info);
-    enum err (*wait_any)(struct stream *const *streams, size_t count, size_t *ready, int64_t deadline,
-                         struct errinfo *info);
+    enum err (*wait_any)(struct stream *const *streams, size_t count, size_t *ready,
+                         int64_t deadline, struct errinfo *info);
     void (*close)(struct stream *s);
 };
 
@@ -52,8 +52,9 @@ stream_read(struct stream *s, uint8_t *p, size_t size, size_t *got, int64_t dead
 
 /*
  * stream_write(s, parts, count, deadline, info):
- * Write all of ${count} slices (at most 16), one behind the other. A stop does not interrupt it (half
- * a message would spoil the connection) unless the stream was told to abort: see stream_env.aborted.
+ * Write all of ${count} slices (at most 16), one behind the other. A stop does not interrupt it
+ * (half a message would spoil the connection) unless the stream was told to abort: see
+ * stream_env.aborted.
  * Errors: ERR_TIMEOUT, ERR_STOP (aborted), ERR_EOF (the peer closed), ERR_IO, ERR_TLS.
  */
 static inline enum err MUST_USE
@@ -84,7 +85,7 @@ stream_close(struct stream *s)
 
 /* Where to connect. Borrowed for the time of the call. */
 struct stream_target {
-    struct slice host;  /* a name, an IPv4 or IPv6 address (without brackets) */
+    struct slice host; /* a name, an IPv4 or IPv6 address (without brackets) */
     uint16_t port;
     const struct tls_client *tls; /* NULL: plain TCP */
 };
@@ -92,11 +93,12 @@ struct stream_target {
 /*
  * stream_connect(out, env, target, deadline, info):
  * Resolve, then try every address in turn until one connects (each gets a fair part of the time
- * left), no delay on small writes, keep-alive probes and the unacknowledged-data timeout set, so that
- * a dead link is noticed. The look-up runs in a thread of its own; a stop or the deadline leaves it behind.
- * Errors: ERR_NAME (does not resolve: the text names the host), ERR_TIMEOUT, ERR_STOP, ERR_IO (refused,
- * unreachable, ...: the text names host, port and address), ERR_TLS, ERR_NOMEM, ERR_CONFIG (asks for TLS
- * in a build without it).
+ * left), no delay on small writes, keep-alive probes and the unacknowledged-data timeout set, so
+ * that a dead link is noticed. The look-up runs in a thread of its own; a stop or the deadline
+ * leaves it behind.
+ * Errors: ERR_NAME (does not resolve: the text names the host), ERR_TIMEOUT, ERR_STOP, ERR_IO
+ * (refused, unreachable, ...: the text names host, port and address), ERR_TLS, ERR_NOMEM,
+ * ERR_CONFIG (asks for TLS in a build without it).
  */
 enum err stream_connect(struct stream **out, const struct stream_env *env,
                         const struct stream_target *target, int64_t deadline,
@@ -104,8 +106,8 @@ enum err stream_connect(struct stream **out, const struct stream_env *env,
 
 /*
  * stream_wait_any(streams, count, ready, deadline, info):
- * Wait until one of the streams, at least 1 and at most 64, can be read; ${ready} is its index. All are
- * of one kind and share one env. Errors as stream_wait.
+ * Wait until one of the streams, at least 1 and at most 64, can be read; ${ready} is its index. All
+ * are of one kind and share one env. Errors as stream_wait.
  */
 static inline enum err MUST_USE
 stream_wait_any(struct stream *const *streams, size_t count, size_t *ready, int64_t deadline,

@@ -1,5 +1,6 @@
 /*
- * stream_env.h: what all waits of one owner share: its clock, its wake pipe, its say on when to stop.
+ * stream_env.h: what all waits of one owner share: its clock, its wake pipe, its say on when to
+ * stop.
  *
  * Below addr.h and stream.h, which both wait with it.
  */
@@ -25,17 +26,17 @@ struct stream_env {
     const struct wake *wake; /* may be NULL: then nothing interrupts a wait */
 
     /*
-     * Whether a read or wait is to end with ERR_STOP: asked at the start of each and whenever the wake
-     * pipe fires, which is drained before the question: set what it looks at, then wake; and after
-     * a call look at everything else that a wake may have been about. NULL: every wake ends the wait and
-     * stays in the pipe until the owner drains it.
+     * Whether a read or wait is to end with ERR_STOP: asked at the start of each and whenever the
+     * wake pipe fires, which is drained before the question: set what it looks at, then wake; and
+     * after a call look at everything else that a wake may have been about. NULL: every wake ends
+     * the wait and stays in the pipe until the owner drains it.
      */
     bool (*stopped)(void *arg);
     bool (*aborted)(void *arg); /* likewise for a write under way, but NULL: never */
     void *arg;
 
-    /* What stream_connect and stream_pause do instead of TCP and sleeping: how tests put a script and
-     * a clock of their own underneath. NULL otherwise. */
+    /* What stream_connect and stream_pause do instead of TCP and sleeping: how tests put a script
+     * and a clock of their own underneath. NULL otherwise. */
     enum err (*connect)(struct stream **out, const struct stream_env *env,
                         const struct stream_target *target, int64_t deadline, struct errinfo *info);
     enum err (*pause)(const struct stream_env *env, int64_t deadline);

@@ -102,8 +102,7 @@ take(struct script_conn *c, struct slice rest, size_t *used)
         return until(c, step, rest, used);
     whole = step->kind == SCRIPT_EXPECT ? step->bytes.n : step->count;
     *used = rest.n < whole - c->write_done ? rest.n : whole - c->write_done;
-    if (step->kind == SCRIPT_EXPECT &&
-        memcmp(rest.p, step->bytes.p + c->write_done, *used) != 0)
+    if (step->kind == SCRIPT_EXPECT && memcmp(rest.p, step->bytes.p + c->write_done, *used) != 0)
         return wrong(c, "wrote something else", rest);
     c->write_done += *used;
     if (c->write_done == whole)
@@ -361,9 +360,8 @@ stream_script_init(struct script_host *h, struct script_conn *conns, size_t coun
     h->conns = conns;
     h->count = count;
     for (i = 0; i < count; i++) {
-        struct script_conn fresh = {.steps = conns[i].steps,
-                                    .count = conns[i].count,
-                                    .refuse = conns[i].refuse};
+        struct script_conn fresh = {
+            .steps = conns[i].steps, .count = conns[i].count, .refuse = conns[i].refuse};
 
         conns[i] = fresh;
         buf_init(&conns[i].seen, SEEN_MAX);

@@ -2,10 +2,10 @@
  * stream_script.h: streams in memory that follow a script, for the tests of clients and sinks.
  *
  * A script_host stands where stream_env.connect stands: each connect takes the next of its
- * connections. A connection is a list of steps. What the client is to write and what it gets to read
- * are followed independently: bytes of a give step can be read once every expect step before it was
- * written in full. Waiting costs no real time: it turns the host's fake clock, to the moment a step
- * says or to the deadline.
+ * connections. A connection is a list of steps. What the client is to write and what it gets to
+ * read are followed independently: bytes of a give step can be read once every expect step before
+ * it was written in full. Waiting costs no real time: it turns the host's fake clock, to the moment
+ * a step says or to the deadline.
  */
 #ifndef SINKD_SUPPORT_STREAM_SCRIPT_H
 #define SINKD_SUPPORT_STREAM_SCRIPT_H
@@ -21,14 +21,14 @@
 #include "support/fake_clock.h"
 
 enum script_kind {
-    SCRIPT_EXPECT,      /* the client writes exactly these bytes */
-    SCRIPT_EXPECT_ANY,  /* the client writes `count` bytes of any content */
-    SCRIPT_EXPECT_UNTIL,/* the client writes anything up to and with these bytes */
-    SCRIPT_WRITE_FAILS, /* the write that comes here fails with `err`, and all later ones */
-    SCRIPT_GIVE,        /* the client reads these bytes, `piece` at a time (0: as many as it takes),
+    SCRIPT_EXPECT,       /* the client writes exactly these bytes */
+    SCRIPT_EXPECT_ANY,   /* the client writes `count` bytes of any content */
+    SCRIPT_EXPECT_UNTIL, /* the client writes anything up to and with these bytes */
+    SCRIPT_WRITE_FAILS,  /* the write that comes here fails with `err`, and all later ones */
+    SCRIPT_GIVE,       /* the client reads these bytes, `piece` at a time (0: as many as it takes),
                            each piece after `delay_ms`; all of it `count` times (0 is 1) */
-    SCRIPT_READ_FAILS,  /* reads fail with `err` from here on: ERR_EOF (an orderly close), ERR_IO, ... */
-    SCRIPT_ONCE         /* one read or wait ends with `err`: ERR_STOP, ERR_TIMEOUT (turns the clock) */
+    SCRIPT_READ_FAILS, /* reads fail with `err` from here on: ERR_EOF (a close), ERR_IO */
+    SCRIPT_ONCE        /* one read or wait ends with `err`: ERR_STOP, ERR_TIMEOUT */
 };
 
 struct script_step {
@@ -43,14 +43,38 @@ struct script_step {
 #define SCRIPT_ENDLESS SIZE_MAX /* as `count` of a give step */
 
 /* The usual steps, for initialisers. */
-#define EXPECT(literal) {.kind = SCRIPT_EXPECT, .bytes = SLICE_INIT(literal)}
-#define EXPECT_UNTIL(literal) {.kind = SCRIPT_EXPECT_UNTIL, .bytes = SLICE_INIT(literal)}
-#define EXPECT_ANY(n) {.kind = SCRIPT_EXPECT_ANY, .count = (n)}
-#define GIVE(literal) {.kind = SCRIPT_GIVE, .bytes = SLICE_INIT(literal)}
-#define GIVE_EOF {.kind = SCRIPT_READ_FAILS, .err = ERR_EOF}
-#define GIVE_RESET {.kind = SCRIPT_READ_FAILS, .err = ERR_IO}
-#define WRITE_FAILS(e) {.kind = SCRIPT_WRITE_FAILS, .err = (e)}
-#define ONCE(e) {.kind = SCRIPT_ONCE, .err = (e)}
+#define EXPECT(literal)                                     \
+    {                                                       \
+        .kind = SCRIPT_EXPECT, .bytes = SLICE_INIT(literal) \
+    }
+#define EXPECT_UNTIL(literal)                                     \
+    {                                                             \
+        .kind = SCRIPT_EXPECT_UNTIL, .bytes = SLICE_INIT(literal) \
+    }
+#define EXPECT_ANY(n)                           \
+    {                                           \
+        .kind = SCRIPT_EXPECT_ANY, .count = (n) \
+    }
+#define GIVE(literal)                                     \
+    {                                                     \
+        .kind = SCRIPT_GIVE, .bytes = SLICE_INIT(literal) \
+    }
+#define GIVE_EOF                                  \
+    {                                             \
+        .kind = SCRIPT_READ_FAILS, .err = ERR_EOF \
+    }
+#define GIVE_RESET                               \
+    {                                            \
+        .kind = SCRIPT_READ_FAILS, .err = ERR_IO \
+    }
+#define WRITE_FAILS(e)                         \
+    {                                          \
+        .kind = SCRIPT_WRITE_FAILS, .err = (e) \
+    }
+#define ONCE(e)                         \
+    {                                   \
+        .kind = SCRIPT_ONCE, .err = (e) \
+    }
 
 struct script_conn {
     const struct script_step *steps;
@@ -58,15 +82,15 @@ struct script_conn {
     enum err refuse; /* not ERR_OK: the connect fails with it */
 
     /* What the script came to. */
-    bool open, closed; /* it was connected; the client closed it */
-    char wrong[200];   /* the first thing the client did against the script; empty: none */
-    size_t written;    /* bytes taken from the client */
+    bool open, closed;        /* it was connected; the client closed it */
+    char wrong[200];          /* the first thing the client did against the script; empty: none */
+    size_t written;           /* bytes taken from the client */
     size_t write_at, read_at; /* private: the steps that come next */
     size_t write_done, read_done, rounds; /* private: how much of them is done */
-    struct buf seen;   /* private: what an EXPECT_UNTIL step looks through */
-    bool due;          /* private: the delay of the next piece is over */
-    enum err broken;   /* private: a fault that stays */
-    bool write_failed; /* private: a SCRIPT_WRITE_FAILS step was reached */
+    struct buf seen;                      /* private: what an EXPECT_UNTIL step looks through */
+    bool due;                             /* private: the delay of the next piece is over */
+    enum err broken;                      /* private: a fault that stays */
+    bool write_failed;                    /* private: a SCRIPT_WRITE_FAILS step was reached */
 };
 
 struct script_host {
@@ -78,14 +102,14 @@ struct script_host {
     size_t calls;       /* reads, writes, waits and connects so far */
     size_t fault_at;    /* the call of this number (1 is the first) fails with `fault`; 0: none */
     enum err fault;
-    char host[80];      /* where the last connect went */
+    char host[80]; /* where the last connect went */
     uint16_t port;
-    unsigned pauses;    /* stream_pause: how often, and how long in all */
+    unsigned pauses; /* stream_pause: how often, and how long in all */
     int64_t paused_ms;
 };
 
-/* stream_script_init(h, conns, count): the clock starts at 1,000,000 ms and 2026-11-30T12:00:00Z. Do not
- * copy ${h} afterwards. */
+/* stream_script_init(h, conns, count): the clock starts at 1,000,000 ms and 2026-11-30T12:00:00Z.
+ * Do not copy ${h} afterwards. */
 void stream_script_init(struct script_host *h, struct script_conn *conns, size_t count);
 
 /* stream_script_done(h): NULL if every connection was opened and closed, every expect step written,

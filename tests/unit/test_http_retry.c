@@ -34,13 +34,20 @@ dates_in_three_forms(void **state)
     static const char *const same[] = {"Sun, 06 Nov 1994 08:49:37 GMT",
                                        "Sunday, 06-Nov-94 08:49:37 GMT",
                                        "Sun Nov  6 08:49:37 1994"};
-    static const char *const bad[] = {
-        "", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 CET",
-        "Sun, 36 Nov 1994 08:49:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
-        "Sun, 06 Nix 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:49:37 GMT",
-        "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov 1994 08:49-37 GMT",
-        "Sun, 06 Nov 19x4 08:49:37 GMT", "Sunday, 06-Nov-94", ",", "Sunday,",
-        "Sun Nov  6 08:49:37 19945"};
+    static const char *const bad[] = {"",
+                                      "Sun, 06 Nov 1994 08:49:37",
+                                      "Sun, 06 Nov 1994 08:49:37 CET",
+                                      "Sun, 36 Nov 1994 08:49:37 GMT",
+                                      "Sun, 00 Nov 1994 08:49:37 GMT",
+                                      "Sun, 06 Nix 1994 08:49:37 GMT",
+                                      "Sun, 06 Nov 1994 24:49:37 GMT",
+                                      "Sun, 06 Nov 1994 08:60:37 GMT",
+                                      "Sun, 06 Nov 1994 08:49-37 GMT",
+                                      "Sun, 06 Nov 19x4 08:49:37 GMT",
+                                      "Sunday, 06-Nov-94",
+                                      ",",
+                                      "Sunday,",
+                                      "Sun Nov  6 08:49:37 19945"};
     int64_t t = 0;
     size_t i, n;
 
@@ -94,8 +101,14 @@ snippets_are_short_and_printable(void **state)
         {"", ""},
         {"  \r\n ", ""},
         {"not found\n", "not found"},
-        {"a\x01\x02\tb\x7f" "c\xc2\x9b" "d\xff\xc3", "a b c d??"},
-        {"gr\xc3\xbc\xc3\x9f" "e", "gr\xc3\xbc\xc3\x9f" "e"},
+        {"a\x01\x02\tb\x7f"
+         "c\xc2\x9b"
+         "d\xff\xc3",
+         "a b c d??"},
+        {"gr\xc3\xbc\xc3\x9f"
+         "e",
+         "gr\xc3\xbc\xc3\x9f"
+         "e"},
         {"{\"error\":\"partial write: dropped=1\"}\n", "partial write: dropped=1"},
         {" {\"code\": \"invalid\", \"message\" : \"a \\\"b\\\" \\n\\u0041\\u00e9\\u0007c\"}",
          "a \"b\" A? c"},

@@ -1,5 +1,5 @@
 /*
- * test_net_stream.c: sockets, addresses and streams over real loopback connections.
+ * test_net_stream.c: addresses and streams over real loopback connections.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,9 +10,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
@@ -21,7 +19,6 @@
 
 #include "base/mem.h"
 #include "net/addr.h"
-#include "net/conn.h"
 #include "net/sock.h"
 #include "net/stream.h"
 
@@ -75,65 +72,6 @@ pair(struct stream **s, int *peer, const struct stream_env *env)
 
     assert_int_equal(stream_connect(s, env, &to, in_ms(5000), NULL), ERR_OK);
     *peer = accepted(from);
-    (void)close(from);
-}
-
-static int
-flag_of(int fd, int level, int name)
-{
-    int value = -1;
-    socklen_t size = sizeof(value);
-
-    assert_int_equal(getsockopt(fd, level, name, &value, &size), 0);
-    return value;
-}
-
-static void
-sockets_are_tuned(void **state)
-{
-    int from = listener(), fd = -1;
-    struct addr to, peer;
-    enum err err;
-
-    (void)state;
-    assert_int_equal(sock_accept(from, &fd, &peer, NULL), ERR_AGAIN);
-    assert_int_equal(sock_local(from, &to, NULL), ERR_OK);
-    err = sock_connect(&fd, &to, NULL);
-    assert_true(err == ERR_OK || err == ERR_AGAIN);
-    assert_true((fcntl(fd, F_GETFL) & O_NONBLOCK) != 0);
-    assert_true((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
-    assert_int_not_equal(flag_of(fd, IPPROTO_TCP, TCP_NODELAY), 0);
-    assert_int_not_equal(flag_of(fd, SOL_SOCKET, SO_KEEPALIVE), 0);
-#ifdef TCP_KEEPIDLE
-    assert_int_equal(flag_of(fd, IPPROTO_TCP, TCP_KEEPIDLE), 60);
-#endif
-#ifdef TCP_USER_TIMEOUT
-    assert_int_equal(flag_of(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 30000);
-#endif
-    (void)close(fd);
-    fd = accepted(from);
-    assert_true((fcntl(fd, F_GETFL) & O_NONBLOCK) != 0);
-    assert_int_not_equal(flag_of(fd, IPPROTO_TCP, TCP_NODELAY), 0);
-    (void)close(fd);
-    (void)close(from);
-}
-
-static void
-listening_fails_in_words(void **state)
-{
-    struct errinfo info;
-    int from = listener(), fd = -1;
-
-    (void)state;
-    assert_int_equal(sock_listen(&fd, "127.0.0.1", port_of(from), &info), ERR_IO);
-    assert_int_equal(info.sys, EADDRINUSE);
-    assert_non_null(strstr(info.text, "127.0.0.1"));
-    assert_int_equal(sock_listen(&fd, "everywhere", 0, &info), ERR_CONFIG);
-    assert_non_null(strstr(info.text, "everywhere"));
-    assert_int_equal(sock_listen(&fd, "", 0, &info), ERR_CONFIG);
-    assert_int_equal(fd, -1);
-    assert_int_equal(sock_listen(&fd, "::", 0, &info), ERR_OK); /* with or without IPv6 */
-    (void)close(fd);
     (void)close(from);
 }
 
@@ -199,8 +137,8 @@ names_are_looked_up(void **state)
     size_t i;
 
     (void)state;
-    assert_int_equal(
-        addr_resolve(&list, &plain_env, SLICE("localhost"), 80, in_ms(10000), &info), ERR_OK);
+    assert_int_equal(addr_resolve(&list, &plain_env, SLICE("localhost"), 80, in_ms(10000), &info),
+                     ERR_OK);
     assert_true(list.count > 0);
     for (i = 0; i < list.count; i++)
         assert_true(addr_is_loopback(&list.list[i]));
@@ -208,13 +146,13 @@ names_are_looked_up(void **state)
     assert_int_equal(addr_resolve(&list, &plain_env, SLICE("a\0b"), 80, in_ms(1000), &info),
                      ERR_NAME);
     memset(longest, 'a', sizeof(longest));
-    assert_int_equal(addr_resolve(&list, &plain_env, slice_make(longest, 254), 80, in_ms(1000),
-                                  &info),
-                     ERR_NAME);
+    assert_int_equal(
+        addr_resolve(&list, &plain_env, slice_make(longest, 254), 80, in_ms(1000), &info),
+        ERR_NAME);
     /* 253 bytes in one label: refused by every resolver without a question to a server */
-    assert_int_equal(addr_resolve(&list, &plain_env, slice_make(longest, 253), 80, in_ms(10000),
-                                  &info),
-                     ERR_NAME);
+    assert_int_equal(
+        addr_resolve(&list, &plain_env, slice_make(longest, 253), 80, in_ms(10000), &info),
+        ERR_NAME);
     wait_for_no_memory();
 }
 
@@ -548,43 +486,10 @@ connecting_survives_any_failed_allocation(void **state)
     (void)close(from);
 }
 
-static void
-a_connection_never_blocks(void **state)
-{
-    static uint8_t big[4000000];
-    struct slice parts[2] = {{big, 0}, {big, sizeof(big)}};
-    struct conn c;
-    uint8_t in[8];
-    size_t n;
-    int ends[2];
-
-    (void)state;
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    assert_int_not_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), -1);
-    conn_init(&c, ends[0]);
-    assert_int_equal(conn_read(&c, in, sizeof(in), &n, NULL), ERR_AGAIN);
-    assert_int_equal(n, 0);
-    assert_int_equal(conn_wants(&c), POLLIN);
-    assert_false(conn_pending(&c));
-    assert_int_equal(conn_writev(&c, parts, 2, &n, NULL), ERR_OK);
-    assert_true(n > 0 && n < sizeof(big));
-    while (conn_write(&c, parts[1], &n, NULL) == ERR_OK)
-        assert_true(n > 0);
-    assert_int_equal(n, 0);
-    assert_int_equal(conn_wants(&c), POLLOUT);
-    (void)close(ends[1]);
-    assert_int_equal(conn_write(&c, parts[1], &n, NULL), ERR_IO);
-    conn_close(&c);
-    conn_close(&c);
-    assert_int_equal(c.fd, -1);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sockets_are_tuned),
-        cmocka_unit_test(listening_fails_in_words),
         cmocka_unit_test(numeric_addresses),
         cmocka_unit_test(names_are_looked_up),
         cmocka_unit_test(a_look_up_can_be_left_behind),
@@ -598,7 +503,6 @@ main(void)
         cmocka_unit_test(connecting_fails_in_words),
         cmocka_unit_test(a_full_backlog_times_out),
         cmocka_unit_test(connecting_survives_any_failed_allocation),
-        cmocka_unit_test(a_connection_never_blocks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
