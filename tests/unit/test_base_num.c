@@ -91,6 +91,8 @@ hexadecimal(void **state)
     (void)state;
     assert_int_equal(num_hex(SLICE("aF09"), &value), ERR_OK);
     assert_true(value == 0xaf09);
+    assert_int_equal(num_hex(SLICE("Af90"), &value), ERR_OK);
+    assert_true(value == 0xaf90);
     assert_int_equal(num_hex(SLICE("0ffffffffffffffff"), &value), ERR_OK);
     assert_true(value == UINT64_MAX);
     assert_int_equal(num_hex(SLICE("10000000000000000"), &value), ERR_RANGE);

@@ -107,6 +107,7 @@ masks_every_form(void **state)
     check_mask("a)b", "a%29b", "****");
     check_mask("a>>?>>b", "x YT4-Pz4-Yy y", "x YT4-Pz4-Yy y");
     check_mask("a>>?>>b", "x YT4xPz4xYg y", "x YT4xPz4xYg y");
+    check_mask("a??", "YT8_ YT8/ YTw/ YT8x", "**** **** YTw/ YT8x");
     check_mask("100%", "at 100% and 100%25", "at **** and ****");
 }
 
@@ -128,6 +129,7 @@ masks_the_first_part_at_a_cut(void **state)
     (void)state;
     check_mask("hunter2hunter2", "login hunt", "login ****");
     check_mask("hunter2hunter2", "login hun%74", "login ****");
+    check_mask("hunter2hunter2", "login hun", "login ****");
     check_mask("hunter2hunter2", "login hu", "login hu");
     check_mask("hunter2hunter2", "hunt login", "hunt login");
     check_mask("hunter2hunter2", "login aHVudGVyMmh1", "login ****");
