@@ -19,31 +19,58 @@ struct scan {
     bool ok;
 };
 
+/* How the end of a line is looked for: quotes count behind the first space, where a value
+ * stands. */
+struct splitter {
+    bool fields, quoted;
+    size_t equals, commas;
+};
+
+/* One byte that no backslash takes away; false at the LF that ends the line. */
+static bool
+split_byte(struct splitter *s, uint8_t byte)
+{
+    if (byte == ' ')
+        s->fields = true;
+    if (s->fields && byte == '"' && s->equals > s->commas)
+        s->quoted = !s->quoted;
+    else if (s->fields && !s->quoted) {
+        s->equals += byte == '=';
+        s->commas += byte == ',';
+    }
+    return byte != '\n' || s->quoted;
+}
+
 size_t
 lineproto_exact_split(struct slice rest)
 {
-    bool fields = false, quoted = false;
-    size_t equals = 0, commas = 0, i = 0;
+    struct splitter s = {false, false, 0, 0};
+    size_t i = 0;
 
     while (i < rest.n) {
-        uint8_t byte = rest.p[i];
-        if (byte == '\\' && i + 2 < rest.n) {
+        if (rest.p[i] == '\\' && i + 2 < rest.n)
             i += 2;
-            continue;
-        }
-        if (byte == ' ')
-            fields = true;
-        if (fields && !quoted && byte == '=')
-            equals++;
-        else if (fields && !quoted && byte == ',')
-            commas++;
-        else if (fields && byte == '"' && equals > commas)
-            quoted = !quoted;
-        else if (byte == '\n' && !quoted)
+        else if (split_byte(&s, rest.p[i]))
+            i++;
+        else
             break;
-        i++;
     }
     return i;
+}
+
+/* Whether ${line}, with more lines behind it, would end where it does. */
+static bool
+ends_by_itself(struct slice line)
+{
+    struct splitter s = {false, false, 0, 0};
+
+    for (size_t i = 0; i < line.n; i++) {
+        if (line.p[i] == '\\')
+            i++;
+        else if (!split_byte(&s, line.p[i]))
+            return false;
+    }
+    return !s.quoted;
 }
 
 static void
@@ -398,6 +425,10 @@ check_fields_again(struct scan *s, const struct lineproto_point *point)
 
     if (point->fields.p[0] == '\0')
         refuse(s, LINEPROTO_INVALID_FIELD_FORMAT);
+    /* After backslashes a quote can be part of a name here and open a string to who looks for the
+     * line end. Alone in a body that is well, but sent on it would swallow the lines behind it. */
+    if (!ends_by_itself(slice_to(s->line, (size_t)(rest.p + rest.n - s->line.p))))
+        refuse(s, LINEPROTO_UNBALANCED_QUOTES);
     for (; s->ok && rest.n > 0; count++) {
         if (!point_next_field(&rest, &field))
             refuse(s, LINEPROTO_INVALID_FIELD_FORMAT);

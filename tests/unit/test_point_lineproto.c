@@ -154,6 +154,8 @@ what_the_server_takes_and_we_do_not(void **state)
     expect("m time=1,time=2 1\n",
            "1 invalid field name: input field \"time\" on measurement \"m\" is invalid;");
     expect("m \t=1 1\n", "1 invalid field format;");
+    /* Good alone, but it would swallow a line behind it. */
+    expect("m\\\\ f=\"x g=4 17", "1 unbalanced quotes;");
     /* The blank before the line must not make the quote in its name one that runs on. */
     expect(" m=\"a\n=\" f=1\nn f=1 1\n",
            "1 missing fields;=\"|f=1|1700000000123456789 now;n|f=1|1;");
