@@ -53,7 +53,6 @@ struct server {
     struct client *oldest, *newest; /* idle */
     uint32_t generation;
     struct server_budget budget;
-    int64_t date_second;
 
     bool draining;
     void (*drained)(void *arg);
@@ -104,24 +103,12 @@ end_call(struct client *c, int status)
     call->user = NULL;
 }
 
-static void
-refresh_date(struct server *s)
-{
-    int64_t now = clock_wall_ns(&clock_system) / 1000000000;
-
-    if (now == s->date_second && s->env.http.date[0] != '\0')
-        return;
-    s->date_second = now;
-    (void)h1_write_date(s->env.http.date, now);
-}
-
 void
 server_call_answer(struct server_call *call, const struct http_answer *a)
 {
     struct client *c = call->client;
 
     assert(call->generation != 0);
-    refresh_date(c->server);
     server_conn_answer(&c->conn, a);
     end_call(c, a->status);
     server_conn_pump(&c->conn);
@@ -303,7 +290,6 @@ on_event(struct server_conn *conn, enum http_event event)
                                                .error = SLICE_INIT("nothing handles this path")};
     struct client *c = client_of(conn);
 
-    refresh_date(c->server);
     switch (event) {
     case HTTP_REQUEST_HEAD:
         begin_call(c);
@@ -410,12 +396,14 @@ let_in(void *arg, int fd, const struct addr *peer)
     c->server = s;
     c->peer = *peer;
     c->slot = free_slot(s);
+    s->table[c->slot] = c; /* before it is opened: it may be gone again by then */
+    s->count++;
     if (server_conn_open(&c->conn, &s->env, fd) != ERR_OK) {
+        s->table[c->slot] = NULL;
+        s->count--;
         mem_free(c);
         return;
     }
-    s->table[c->slot] = c;
-    s->count++;
     if (s->count > s->config.max_connections)
         (void)close_oldest_idle(s); /* there is one: this one, if no other */
 }

@@ -64,9 +64,21 @@ note_answered(struct server_conn *c)
     c->progress_ms = loop_now_ms(c->env->loop);
 }
 
+static void
+refresh_date(struct server_conn_env *env)
+{
+    int64_t now_s = clock_wall_ns(&clock_system) / 1000000000;
+
+    if (now_s == env->date_s && env->http.date[0] != '\0')
+        return;
+    env->date_s = now_s;
+    (void)h1_write_date(env->http.date, now_s);
+}
+
 void
 server_conn_answer(struct server_conn *c, const struct http_answer *a)
 {
+    refresh_date(c->env);
     http_server_answer(&c->http, a);
     note_answered(c);
 }
@@ -76,6 +88,7 @@ run_machine(struct server_conn *c)
 {
     enum http_event event;
 
+    refresh_date(c->env);
     for (;;) {
         note_begin(c);
         event = http_server_step(&c->http);

@@ -23,6 +23,7 @@ struct server_conn;
 struct server_conn_env {
     struct loop *loop;
     struct http_env http;
+    int64_t date_s; /* private: the second that http.date is for */
     int64_t request_timeout_ms;
     int64_t idle_timeout_ms; /* 0: no limit */
     uint8_t *scratch;        /* for reading */

@@ -154,6 +154,17 @@ what_two_readers_could_see_differently_is_refused(void **state)
 }
 
 static void
+a_folded_line_is_called_so(void **state)
+{
+    struct h1_head head;
+    struct h1_fault fault;
+
+    (void)state;
+    assert_int_equal(parse(SLICE("GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n"), &head, &fault), ERR_BAD);
+    assert_string_equal(fault.text, "a folded header line");
+}
+
+static void
 a_nul_is_refused(void **state)
 {
     static const char text[] = "GET / HTTP/1.1\r\nHost: x\r\nA: b\0c\r\n\r\n";
@@ -336,6 +347,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_heads_say_how_the_body_is_framed),
         cmocka_unit_test(what_two_readers_could_see_differently_is_refused),
+        cmocka_unit_test(a_folded_line_is_called_so),
         cmocka_unit_test(a_nul_is_refused),
         cmocka_unit_test(every_prefix_is_short_and_every_cut_equal),
         cmocka_unit_test(what_follows_the_head_is_left),
