@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "base/buf.h"
@@ -18,12 +19,12 @@
 #include "daemon/config_set.h"
 #include "daemon/toml.h"
 
-/* A file of the source tree, whose root the test runner hands in. */
+/* A file of the source tree: the working folder, or what the test runner says. */
 static char *
 source_path(const char *name)
 {
     static char path[4096];
-    const char *root = getenv("SINKD_SRCDIR");
+    const char *root = access(name, R_OK) == 0 ? NULL : getenv("SINKD_SRCDIR");
 
     (void)snprintf(path, sizeof(path), "%s/%s", root == NULL ? "." : root, name);
     return path;
@@ -150,9 +151,15 @@ put_values(const struct config_key *k, struct buf *out)
     enum err err = ERR_OK;
 
     switch (k->type) {
-    case CONFIG_TEXT: err = buf_add_text(out, "string"); break;
-    case CONFIG_BOOLEAN: err = buf_add_text(out, "`true`, `false`"); break;
-    case CONFIG_LIST: err = buf_add_text(out, "array of strings"); break;
+    case CONFIG_TEXT:
+        err = buf_add_text(out, "string");
+        break;
+    case CONFIG_BOOLEAN:
+        err = buf_add_text(out, "`true`, `false`");
+        break;
+    case CONFIG_LIST:
+        err = buf_add_text(out, "array of strings");
+        break;
     case CONFIG_INTEGER:
         err = buf_printf(out, "%lld to %lld", (long long)k->min, (long long)k->max);
         break;
