@@ -140,6 +140,37 @@ store_drive_commit_body(struct store *s, const struct clock *clock, unsigned poi
 }
 
 uint64_t
+store_drive_read(struct store *s, uint64_t after, struct store_scan *total)
+{
+    struct store_reader *r = NULL;
+    struct store_scan scan;
+    struct store_usage usage;
+    struct batch batch;
+    struct errinfo info;
+    uint64_t points = 0;
+    size_t i;
+
+    store_usage(s, &usage);
+    *total = (struct store_scan){.passed = after};
+    assert_int_equal(store_reader_open(&r, s, &info), ERR_OK);
+    batch_init(&batch);
+    while (total->passed < usage.last_seq) {
+        batch_clear(&batch);
+        assert_int_equal(store_read(r, total->passed, NULL, 333, 100000, &batch, &scan, &info), ERR_OK);
+        assert_true(scan.passed > total->passed);
+        for (i = 0; i < batch.count; i++)
+            assert_int_equal(batch_point(&batch, i).seq, store_drive_value(batch_point(&batch, i).line));
+        points += batch.count;
+        total->passed = scan.passed;
+        total->damaged += scan.damaged;
+        total->missing += scan.missing;
+    }
+    batch_free(&batch);
+    store_reader_close(r);
+    return points;
+}
+
+uint64_t
 store_drive_value(struct slice line)
 {
     uint64_t value = 0;

@@ -32,6 +32,10 @@ void store_drive_body(struct buf *out, const struct store *s, const struct clock
 /* store_drive_commit_body(s, clock, points, pad): append and commit one, its lines say their numbers; the result. */
 enum err store_drive_commit_body(struct store *s, const struct clock *clock, unsigned points, unsigned pad);
 
+/* store_drive_read(s, after, total): read all points above ${after}, check that each line says its number; returns
+ * how many there were; ${total} adds up the scans. */
+uint64_t store_drive_read(struct store *s, uint64_t after, struct store_scan *total);
+
 /* store_drive_value(line): the number after "v=". */
 uint64_t store_drive_value(struct slice line);
 

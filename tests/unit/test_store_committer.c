@@ -270,31 +270,15 @@ sleep_ms(long ms)
     (void)nanosleep(&t, NULL);
 }
 
-/* Points of the log from the sink's cursor on, each one's line with its number in it. */
+/* All points from there on are in the log, and each one's line has its number in it. */
 static void
 assert_reads(struct fixture *f, uint64_t after)
 {
-    struct store_reader *r = NULL;
     struct store_scan scan;
     struct store_usage usage;
-    struct batch batch;
-    struct errinfo info;
-    size_t i;
 
     store_usage(f->s, &usage);
-    assert_int_equal(store_reader_open(&r, f->s, &info), ERR_OK);
-    batch_init(&batch);
-    while (after < usage.last_seq) {
-        batch_clear(&batch);
-        assert_int_equal(store_read(r, after, NULL, 500, MB, &batch, &scan, &info), ERR_OK);
-        assert_int_equal(scan.passed - after, batch.count);
-        for (i = 0; i < batch.count; i++)
-            assert_int_equal(batch_point(&batch, i).seq,
-                             store_drive_value(batch_point(&batch, i).line));
-        after = scan.passed;
-    }
-    batch_free(&batch);
-    store_reader_close(r);
+    assert_int_equal(store_drive_read(f->s, after, &scan), usage.last_seq - after);
 }
 
 /* ---- bodies ---- */

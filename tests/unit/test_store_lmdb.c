@@ -68,40 +68,6 @@ teardown(void **state)
     return 0;
 }
 
-/* Reads all after ${after} and checks that each line says its number; how many there were. */
-static uint64_t
-read_all(struct store *s, uint64_t after, struct store_scan *total)
-{
-    struct store_reader *r = NULL;
-    struct store_scan scan;
-    struct store_usage usage;
-    struct batch batch;
-    struct errinfo info;
-    uint64_t points = 0;
-    size_t i;
-
-    store_usage(s, &usage);
-    *total = (struct store_scan){.passed = after};
-    assert_int_equal(store_reader_open(&r, s, &info), ERR_OK);
-    batch_init(&batch);
-    while (total->passed < usage.last_seq) {
-        batch_clear(&batch);
-        assert_int_equal(
-            store_read(r, total->passed, NULL, 333, 100000, &batch, &scan, &info), ERR_OK);
-        assert_true(scan.passed > total->passed);
-        for (i = 0; i < batch.count; i++)
-            assert_int_equal(batch_point(&batch, i).seq,
-                             store_drive_value(batch_point(&batch, i).line));
-        points += batch.count;
-        total->passed = scan.passed;
-        total->damaged += scan.damaged;
-        total->missing += scan.missing;
-    }
-    batch_free(&batch);
-    store_reader_close(r);
-    return points;
-}
-
 static void
 delete_through(struct store *s, uint64_t seq)
 {
@@ -126,15 +92,15 @@ what_is_appended_reads_back(void **state)
     assert_int_equal(store_drive_commit_body(f->s, f->clock, 1, 0), ERR_OK);
     assert_int_equal(store_drive_commit_body(f->s, f->clock, 1000, 20), ERR_OK);
     assert_int_equal(store_drive_commit_body(f->s, f->clock, 3, 9000), ERR_OK); /* over a page each */
-    assert_int_equal(read_all(f->s, 0, &scan), 1004);
+    assert_int_equal(store_drive_read(f->s, 0, &scan), 1004);
     assert_int_equal(scan.damaged + scan.missing, 0);
-    assert_int_equal(read_all(f->s, 500, &scan), 504);
-    assert_int_equal(read_all(f->s, 1003, &scan), 1);
-    assert_int_equal(read_all(f->s, 1004, &scan), 0);
+    assert_int_equal(store_drive_read(f->s, 500, &scan), 504);
+    assert_int_equal(store_drive_read(f->s, 1003, &scan), 1);
+    assert_int_equal(store_drive_read(f->s, 1004, &scan), 0);
     reopen(f, 16 * MB);
     assert_false(store_is_new(f->s));
     assert_int_equal(store_run(f->s), 2);
-    assert_int_equal(read_all(f->s, 0, &scan), 1004);
+    assert_int_equal(store_drive_read(f->s, 0, &scan), 1004);
 }
 
 static void
@@ -160,7 +126,7 @@ an_aborted_body_leaves_nothing(void **state)
     store_abort(f->s);
     buf_free(&body);
     assert_int_equal(store_drive_commit_body(f->s, f->clock, 10, 50), ERR_OK);
-    assert_int_equal(read_all(f->s, 0, &scan), 10);
+    assert_int_equal(store_drive_read(f->s, 0, &scan), 10);
 }
 
 static bool
@@ -271,8 +237,8 @@ an_emptied_log_goes_on_counting(void **state)
         assert_int_equal(usage.first_seq, 100 * i + 1);
     }
     assert_int_equal(store_drive_commit_body(f->s, f->clock, 5, 20), ERR_OK);
-    assert_int_equal(read_all(f->s, 300, &scan), 5);
-    assert_int_equal(read_all(f->s, 250, &scan), 5);
+    assert_int_equal(store_drive_read(f->s, 300, &scan), 5);
+    assert_int_equal(store_drive_read(f->s, 250, &scan), 5);
     assert_int_equal(scan.missing, 50);
 }
 
@@ -289,7 +255,7 @@ only_whole_passed_chunks_are_deleted(void **state)
     delete_through(f->s, 99);
     store_usage(f->s, &usage);
     assert_true(usage.first_seq <= 100);
-    assert_int_equal(read_all(f->s, usage.first_seq - 1, &scan), 201 - usage.first_seq);
+    assert_int_equal(store_drive_read(f->s, usage.first_seq - 1, &scan), 201 - usage.first_seq);
     delete_through(f->s, 100);
     store_usage(f->s, &usage);
     assert_int_equal(usage.first_seq, 101);
@@ -412,7 +378,7 @@ the_smallest_map_hovers_at_full(void **state)
     assert_true(refused > 100);
     store_usage(f->s, &usage);
     assert_true(usage.file_bytes <= 4 * MB);
-    assert_int_equal(read_all(f->s, usage.first_seq - 1, &scan), usage.last_seq - usage.first_seq + 1);
+    assert_int_equal(store_drive_read(f->s, usage.first_seq - 1, &scan), usage.last_seq - usage.first_seq + 1);
     delete_through(f->s, UINT64_MAX);
     assert_true(fill(f, 100, 60) > 100);
 }
