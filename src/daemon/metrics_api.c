@@ -210,14 +210,25 @@ put_sinks(struct page *p, struct daemon *daemon)
 
 /* ---- the rest ------------------------------------------------------------------------------------------ */
 
-/* Several reasons may share a label: the parser's finer ones are folded. */
+/* Several reasons may share a label (the parser's finer ones): their first one shows the sum. */
 static void
 put_rejected(struct page *p, const struct daemon_counters *c)
 {
     head(p, "rejected_lines_total", "counter", "lines of line protocol that were refused");
-    for (int i = 0; i < LINEPROTO_REASONS; i++)
-        put(p, PREFIX "rejected_lines_total{reason=\"%s\"} %" PRIu64 "\n",
-            lineproto_reason_label((enum lineproto_reason)i), c->rejected_lines[i]);
+    for (int i = 0; i < LINEPROTO_REASONS; i++) {
+        const char *name = lineproto_reason_label((enum lineproto_reason)i);
+        uint64_t sum = 0;
+        int first = LINEPROTO_REASONS;
+
+        for (int other = LINEPROTO_REASONS - 1; other >= 0; other--) {
+            if (strcmp(lineproto_reason_label((enum lineproto_reason)other), name) == 0) {
+                sum += c->rejected_lines[other];
+                first = other;
+            }
+        }
+        if (first == i)
+            put(p, PREFIX "rejected_lines_total{reason=\"%s\"} %" PRIu64 "\n", name, sum);
+    }
 }
 
 static void
