@@ -155,8 +155,8 @@ test_metadata_with_secrets(void **state)
         "[]",
         "{\"entries\":[{\"key\":\"meta_sink:a\"}]}",
         "{\"entries\":[{\"key\":\"meta_sink:a\",\"value\":1}]}",
-        "{\"entries\":[{\"key\":\"meta_sink:a\",\"value\":{\"name\":\"a\",\"type\":\"stdout\","
-        "\"include\":[{\"some\":\"x\"}]}}]}",
+        ("{\"entries\":[{\"key\":\"meta_sink:a\",\"value\":{\"name\":\"a\",\"type\":\"stdout\","
+         "\"include\":[{\"some\":\"x\"}]}}]}"),
     };
     struct buf out;
     struct errinfo info;
