@@ -168,8 +168,7 @@ http_reply_has_head(const struct http_reply_reader *r)
 bool
 http_reply_keeps_open(const struct http_reply_reader *r)
 {
-    return r->has_head && r->parsed.keep_alive && r->parsed.framing != H1_UNTIL_CLOSE &&
-           !r->overlong;
+    return r->has_head && r->parsed.keep_alive && !r->overlong;
 }
 
 void
