@@ -37,7 +37,7 @@ static const struct {
          "  sinkd version                       version and libraries\n"
          "\n"
          "sinkd COMMAND --help says more. Exit codes: 0 ok, 1 failed, 2 usage or\n"
-         "configuration.\n"},
+         "configuration. What has a * is not built yet.\n"},
     {"serve", "sinkd serve [-c FILE]\n"
               "\n"
               "Run the daemon in the foreground until SIGTERM or SIGINT; a second one exits at\n"
