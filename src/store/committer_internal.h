@@ -62,6 +62,7 @@ struct committer {
     /* the thread's own */
     struct buf waiting; /* interval mode: chunks answered, not committed */
     size_t waiting_max;
+    uint64_t waiting_need; /* bytes of room, when there are some */
     int64_t waiting_due_ms;
     int64_t retry_ms;  /* no retry of steps before */
     int64_t delete_ms; /* when to go on deleting; DEADLINE_NEVER: nothing known */
@@ -80,6 +81,7 @@ struct committer_round {
     bool progress;       /* something was deleted */
     bool steps;          /* dirty records were put */
     uint64_t blocked;    /* bytes the first body needs that did not fit; 0: all fit */
+    uint64_t wanted;     /* what all of these need */
     uint64_t appended;   /* points */
     unsigned spoilt, ticks;
 };

@@ -9,21 +9,18 @@
 
 #include "store/committer_internal.h"
 
-/* A transaction's list of freed pages should fit a page, whose neighbours then need not be free. */
-#define FREED_PER_PAGE 8u
 #define EXPIRE_CHUNKS 512u
 #define EXPIRE_EVERY_MS 1000
 #define EXPIRE_LATEST_MS 60000 /* a clock that is set makes things old at once */
 
+/* Bytes to delete in one transaction: a share of what is free, be it only the reserve, for the pages that it copies
+ * and the list of those it frees must be found there. */
 static uint64_t
 budget(struct committer *c, uint64_t room)
 {
-    uint64_t page = store_chunk_max(c->store) + 16;
-    uint64_t listed = (page / FREED_PER_PAGE - 40) * page;
-    uint64_t most = room / 4;
+    uint64_t reserve = store_map_bytes(c->store) / 16;
+    uint64_t most = (room > reserve ? room : reserve) / 2;
 
-    if (room < store_map_bytes(c->store) / 2 && most > listed)
-        most = listed;
     if (most > COMMITTER_GROUP_BYTES)
         most = COMMITTER_GROUP_BYTES;
     if (most < COMMITTER_DELETE_MIN)
@@ -89,7 +86,7 @@ move_all(struct committer *c, uint64_t last)
     return may;
 }
 
-/* As much of the oldest as the blocked body needs. Without sinks nobody loses it: it expires. */
+/* As much of the oldest as the blocked bodies need. Without sinks nobody loses it: it expires. */
 static enum err
 lose_oldest(struct committer *c, struct committer_round *round, bool sinks, uint64_t *left,
             struct errinfo *info)
@@ -98,12 +95,12 @@ lose_oldest(struct committer *c, struct committer_round *round, bool sinks, uint
     int64_t age;
     enum err err;
 
-    while (*left > 0 && (soon = store_room_soon(c->store)) < round->blocked) {
+    while (*left > 0 && (soon = store_room_soon(c->store)) < round->wanted) {
         if (!store_oldest(c->store, &first, &last, &age) || (sinks && !move_all(c, last)))
             break;
         if (!sinks)
             last = UINT64_MAX;
-        err = drop(c, round, last, round->blocked - soon, left, !sinks, info);
+        err = drop(c, round, last, round->wanted - soon, left, !sinks, info);
         if (err != ERR_OK)
             return err;
     }

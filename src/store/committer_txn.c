@@ -104,13 +104,14 @@ absorb(struct committer *c, const struct committer_body *body, uint64_t *points)
 {
     struct store_usage usage;
     size_t held = buf_len(&c->waiting);
-    uint64_t need = store_need(c->store, body->chunks) + store_need(c->store, buf_peek(&c->waiting));
+    uint64_t need = store_need(c->store, body->chunks) + (held == 0 ? 0 : c->waiting_need);
+    uint64_t slack = WAITING_SLACK * (store_chunk_max(c->store) + 16);
 
     store_usage(c->store, &usage);
-    need += WAITING_SLACK * (store_chunk_max(c->store) + 16);
-    if (held + body->chunks.n > c->waiting_max || need > usage.room_bytes ||
+    if (held + body->chunks.n > c->waiting_max || need + slack > usage.room_bytes ||
         count_points(body->chunks, points) != ERR_OK || buf_add(&c->waiting, body->chunks) != ERR_OK)
         return false;
+    c->waiting_need = need;
     if (held == 0)
         c->waiting_due_ms = clock_after(clock_mono_ms(c->options.clock), c->options.sync_interval_ms);
     return true;
@@ -145,7 +146,7 @@ store_waiting(struct committer *c, struct committer_round *round, struct errinfo
         return ERR_OK;
     err = store_append(c->store, buf_peek(&c->waiting), &first, &points, info);
     if (err == ERR_FULL) {
-        round->blocked = store_need(c->store, buf_peek(&c->waiting));
+        round->blocked = round->wanted = store_need(c->store, buf_peek(&c->waiting));
         return ERR_OK;
     }
     if (err != ERR_OK)
@@ -180,8 +181,9 @@ store_bodies(struct committer *c, struct committer_round *round, struct errinfo 
             round->worth = true;
             round->appended += body->points;
         } else if (err == ERR_FULL) {
+            round->wanted += store_need(c->store, body->chunks);
             if (round->blocked == 0)
-                round->blocked = store_need(c->store, body->chunks);
+                round->blocked = round->wanted;
             err = ERR_OK; /* others may be smaller */
         }
     }
@@ -308,7 +310,7 @@ attempt(struct committer *c, struct committer_round *round, bool *committed, str
     bool soon;
     enum err err;
 
-    round->blocked = 0;
+    round->blocked = round->wanted = 0;
     round->appended = 0;
     round->waiting_stored = round->progress = round->steps = *committed = false;
     round->worth = round->spoilt > 0;
