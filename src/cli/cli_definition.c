@@ -6,7 +6,9 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "sink/sink.h"
+#include "sink/sink_options.h"
 #include "sink/sink_types.h"
+#include "sql/sql_words.h"
 
 enum err
 cli_definition_set(struct cli_definition *d, struct slice key, const struct json *value)
@@ -276,13 +278,13 @@ take_type_and_format(struct filling *f, const struct cli_definition *d)
     struct slice type, format;
 
     if (!take_clause(f, &d->type, SQL_CLAUSE_TYPE, &type) ||
-        !sql_type_find(type, &f->s.sink.type) || (f->type = sink_types_find(type)) == NULL) {
+        !sql_words_find_type(type, &f->s.sink.type) || (f->type = sink_types_find(type)) == NULL) {
         refuse(f, ERR_BAD, "type");
         return;
     }
     if (!take_clause(f, &d->format, SQL_CLAUSE_FORMAT, &format))
         return;
-    if (!sql_format_find(format, &f->s.sink.format))
+    if (!sql_words_find_format(format, &f->s.sink.format))
         refuse(f, ERR_BAD, "format");
     else if (f->s.sink.format == SQL_FORMAT_LINE_PROTOCOL)
         f->s.sink.clauses &=
@@ -307,7 +309,7 @@ find_option(const struct sink_type *type, struct slice key)
 {
     const struct option *o;
 
-    for (size_t i = 0; (o = sink_types_option(type, i)) != NULL; i++) {
+    for (size_t i = 0; (o = sink_options_at(type, i)) != NULL; i++) {
         if (slice_eq(slice_of(o->name), key))
             return o;
     }
@@ -378,7 +380,7 @@ fill(struct filling *f, const struct cli_definition *d)
 static bool
 option_is_public(const struct sql_statement *statement, struct slice key)
 {
-    const struct sink_type *type = sink_types_find(slice_of(sql_type_name(statement->sink.type)));
+    const struct sink_type *type = sink_types_find(slice_of(sql_words_type(statement->sink.type)));
     const struct option *o = type == NULL ? NULL : find_option(type, key);
 
     return o != NULL && o->kind != OPTION_SECRET;

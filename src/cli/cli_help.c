@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/gzip.h"
+#include "base/version.h"
 #include "cli/cli_args.h"
 #include "cli/cli_out.h"
 #include "store/lmdb_store.h"
@@ -142,8 +143,8 @@ cli_help_version_main(int argc, char **argv)
     if (cli_args_parse(argc, argv, NULL, 0, &none, &info) != ERR_OK)
         return cli_out_usage("version", &info);
     buf_init(&text, 4096);
-    if (buf_printf(&text, "sinkd %s\nbuilt with: %s\nlmdb: %s\nzlib: %s\n", SINKD_VERSION,
-                   SINKD_BUILD_OPTIONS, lmdb_store_version(), gzip_version()) == ERR_OK &&
+    if (buf_printf(&text, "sinkd %s\nbuilt with: %s\nlmdb: %s\nzlib: %s\n", version_text(),
+                   version_options(), lmdb_store_version(), gzip_version()) == ERR_OK &&
         cli_out_put(buf_peek(&text)) == ERR_OK)
         code = CLI_EXIT_OK;
     buf_free(&text);

@@ -6,7 +6,6 @@
  */
 #include "daemon/daemon.h"
 
-#include <config.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -17,6 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/port.h"
+#include "base/version.h"
 #include "daemon/info_api.h"
 #include "daemon/metrics_api.h"
 #include "daemon/provision.h"
@@ -70,12 +70,6 @@ static const struct server_route routes[] = {
     {.path = "/metrics", .methods = HTTP_GET, .done = metrics_api_show},
     {.path = "/internal/sync/metadata", .methods = HTTP_GET, .done = sync_api_metadata},
 };
-
-const char *
-daemon_version(void)
-{
-    return SINKD_VERSION;
-}
 
 /* ---- signals ------------------------------------------------------------------------------------- */
 
@@ -317,7 +311,7 @@ provisioned(void *arg, const char *error)
     r->listening = true;
     log_info("started", "sinkd %s, node %s, listening on %s port %u, data in %s (%" PRIu64
              " MB at most), %zu sinks",
-             daemon_version(), d->node, d->config->server.bind_address,
+             version_text(), d->node, d->config->server.bind_address,
              (unsigned)server_port(d->server), d->config->storage.data_dir,
              store_map_bytes(d->store) / 1000000, supervisor_count(d->supervisor));
     if (!d->config->sink.enabled)

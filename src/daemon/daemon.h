@@ -52,9 +52,6 @@ struct daemon {
     struct daemon_counters counters;
 };
 
-/* daemon_version(): the program's version, "0.1.0". */
-const char *daemon_version(void);
-
 /*
  * daemon_run(config, clock): serve until SIGTERM or SIGINT; the whole of `sinkd serve` behind the
  * configuration. Returns the exit status: 0, or 1 when it could not start (the log says why).

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/version.h"
 
 #define TEXT_MAX ((size_t)8 << 20)
 #define PREFIX "hyperbytedb_"
@@ -276,7 +277,7 @@ metrics_api_put(struct daemon *daemon, struct buf *out)
     plain(&p, "uptime_seconds", "gauge", "seconds since the daemon started",
           (uint64_t)(clock_mono_ms(daemon->clock) - daemon->started_ms) / 1000);
     head(&p, "info", "gauge", "always 1");
-    put(&p, PREFIX "info{version=\"%s\",node_id=\"%s\"} 1\n", daemon_version(),
+    put(&p, PREFIX "info{version=\"%s\",node_id=\"%s\"} 1\n", version_text(),
         label(text, daemon->node));
     return p.err;
 }

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "daemon/query_exec.h"
-#include "daemon/query_result.h"
+#include "daemon/query_results.h"
 #include "sql/sql.h"
 
 #define FORM_MAX 10000000 /* a form body; InfluxDB takes as much */

@@ -1,7 +1,7 @@
 /*
  * query_exec.h: what each statement does.
  *
- * Not for: requests and their order (query_api.h), nor how results look (query_result.h).
+ * Not for: requests and their order (query_api.h), nor how results look (query_results.h).
  */
 #ifndef SINKD_DAEMON_QUERY_EXEC_H
 #define SINKD_DAEMON_QUERY_EXEC_H
@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "daemon/daemon.h"
-#include "daemon/query_result.h"
+#include "daemon/query_results.h"
 #include "sql/sql.h"
 
 /* One statement being executed. */

@@ -6,7 +6,7 @@
 #include "base/num.h"
 #include "base/url.h"
 #include "sink/sink.h"
-#include "sink/sink_types.h"
+#include "sink/sink_options.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -196,7 +196,7 @@ query_show_sink(struct query_results *r, struct supervisor *s, const struct sink
     time_or_null(r, def->created_ns);
     property(r, "status");
     query_results_text(r, slice_of(runner_status_name(view.runner.status)));
-    for (size_t i = 0; (o = sink_types_option(def->type, i)) != NULL; i++) {
+    for (size_t i = 0; (o = sink_options_at(def->type, i)) != NULL; i++) {
         property(r, o->name);
         option(r, o, &def->options[i]);
     }

@@ -7,7 +7,7 @@
 #define SINKD_DAEMON_QUERY_SHOW_H
 
 #include "daemon/databases.h"
-#include "daemon/query_result.h"
+#include "daemon/query_results.h"
 #include "daemon/supervisor.h"
 
 void query_show_sinks(struct query_results *r, struct supervisor *s);

@@ -7,7 +7,9 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "sink/sink.h"
+#include "sink/sink_options.h"
 #include "sink/sink_types.h"
+#include "sql/sql_words.h"
 
 static enum sink_format
 format_of(enum sql_format format)
@@ -169,7 +171,7 @@ sink_ddl_create(struct sink_def *out, const struct sql_statement *statement,
                 const struct config_sink *config, struct errinfo *info)
 {
     const struct sink_type *type
-        = sink_types_find(slice_of(sql_type_name(statement->sink.type)));
+        = sink_types_find(slice_of(sql_words_type(statement->sink.type)));
     enum err err;
 
     if (slice_find(statement->name, 0) < statement->name.n)
@@ -207,9 +209,9 @@ sink_ddl_option_is_public(const struct sql_statement *statement, struct slice ke
 
     for (size_t t = 0; (type = sink_types_at(t)) != NULL; t++) {
         if (sql_sink_has(&statement->sink, SQL_CLAUSE_TYPE)
-            && !slice_eq_nocase(slice_of(type->name), slice_of(sql_type_name(statement->sink.type))))
+            && !slice_eq_nocase(slice_of(type->name), slice_of(sql_words_type(statement->sink.type))))
             continue;
-        for (size_t i = 0; (o = sink_types_option(type, i)) != NULL; i++) {
+        for (size_t i = 0; (o = sink_options_at(type, i)) != NULL; i++) {
             if (slice_eq_nocase(slice_of(o->name), key))
                 return o->kind != OPTION_SECRET;
         }

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "sink/sink_codec.h"
 #include "sink/sink.h"
 #include "sink/sink_types.h"
 
@@ -302,7 +303,7 @@ load_one(void *arg, struct slice key, struct slice value)
     e = mem_zalloc(sizeof(*e));
     loading->err = e == NULL || s->count == STORE_SINKS_MAX
                        ? errinfo_set(loading->info, ERR_NOMEM, "no memory for the sinks")
-                       : sink_def_decode(&e->def, value, loading->info);
+                       : sink_codec_decode(&e->def, value, loading->info);
     if (loading->err != ERR_OK) {
         mem_free(e);
         return;
@@ -553,7 +554,7 @@ prepare(struct supervisor *s, struct sink_def *def, struct entry **out, struct e
     buf_clear(&s->value);
     if (e == NULL || set_key(s, slice_of(def->name)) != ERR_OK)
         err = errinfo_set(info, ERR_NOMEM, "no memory for sink \"%.60s\"", def->name);
-    else if (sink_def_encode(def, &s->value) != ERR_OK)
+    else if (sink_codec_encode(def, &s->value) != ERR_OK)
         err = errinfo_set(info, ERR_RANGE, "the definition of sink \"%.60s\" is larger than %u bytes",
                           def->name, DEFINITION_MAX);
     if (err != ERR_OK) {

@@ -12,7 +12,7 @@
 #include "base/url.h"
 #include "daemon/daemon.h"
 #include "sink/sink.h"
-#include "sink/sink_types.h"
+#include "sink/sink_options.h"
 
 #define BODY_MAX ((size_t)16 << 20)
 
@@ -113,7 +113,7 @@ options(struct document *d, const struct sink_def *def)
 
     key(d, "options");
     raw(d, "{");
-    for (size_t i = 0; (o = sink_types_option(def->type, i)) != NULL; i++) {
+    for (size_t i = 0; (o = sink_options_at(def->type, i)) != NULL; i++) {
         if (!def->options[i].set || (o->kind == OPTION_SECRET && !d->secrets))
             continue;
         raw(d, first ? "" : ",");

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "sink/sink.h"
-#include "sink/sink_types.h"
+#include "sink/sink_options.h"
 
 const char *
 sink_def_format_name(enum sink_format format)
@@ -43,7 +43,7 @@ sink_def_init(struct sink_def *d, const struct sink_type *type)
     d->type = type;
     d->format = default_format(type);
     d->flush_interval_ms = -1;
-    d->options = mem_array(sink_types_option_count(type), sizeof(*d->options));
+    d->options = mem_array(sink_options_count(type), sizeof(*d->options));
     if (d->options == NULL || sink_def_reset_options(d) != ERR_OK) {
         sink_def_free(d);
         return ERR_NOMEM;
@@ -61,7 +61,7 @@ sink_def_free(struct sink_def *d)
     sink_def_clear(&d->databases);
     sink_def_clear(&d->include);
     sink_def_clear(&d->exclude);
-    for (size_t i = 0; d->options != NULL && i < sink_types_option_count(d->type); i++)
+    for (size_t i = 0; d->options != NULL && i < sink_options_count(d->type); i++)
         option_free(&d->options[i]);
     mem_free(d->options);
     *d = (struct sink_def){0};
@@ -98,7 +98,7 @@ copy_list(struct selector_list *to, const struct selector_list *from)
 static enum err
 copy_options(struct sink_def *to, const struct sink_def *from)
 {
-    for (size_t i = 0; i < sink_types_option_count(from->type); i++) {
+    for (size_t i = 0; i < sink_options_count(from->type); i++) {
         to->options[i].set = from->options[i].set;
         to->options[i].number = from->options[i].number;
         if (secret_copy(&to->options[i].text, &from->options[i].text) != ERR_OK)
@@ -179,7 +179,7 @@ option_index(const struct sink_type *type, struct slice name)
     const struct option *o;
     size_t i = 0;
 
-    while ((o = sink_types_option(type, i)) != NULL && !slice_eq_nocase(slice_of(o->name), name))
+    while ((o = sink_options_at(type, i)) != NULL && !slice_eq_nocase(slice_of(o->name), name))
         i++;
     return i;
 }
@@ -192,8 +192,8 @@ unknown_option(const struct sink_type *type, struct slice key, struct errinfo *i
     size_t used = 0;
 
     known[0] = 0;
-    for (size_t i = type->options.count > 0 ? sink_types_option_count(type) - type->options.count : 0;
-         (o = sink_types_option(type, i)) != NULL; i++) {
+    for (size_t i = type->options.count > 0 ? sink_options_count(type) - type->options.count : 0;
+         (o = sink_options_at(type, i)) != NULL; i++) {
         struct slice name = slice_of(o->name);
 
         if (used + name.n + 2 >= sizeof(known))
@@ -211,7 +211,7 @@ enum err
 sink_def_set_option(struct sink_def *d, struct slice key, struct slice text, struct errinfo *info)
 {
     size_t i = option_index(d->type, key);
-    const struct option *o = sink_types_option(d->type, i);
+    const struct option *o = sink_options_at(d->type, i);
 
     if (o == NULL)
         return unknown_option(d->type, key, info);
@@ -223,7 +223,7 @@ sink_def_reset_options(struct sink_def *d)
 {
     const struct option *o;
 
-    for (size_t i = 0; (o = sink_types_option(d->type, i)) != NULL; i++) {
+    for (size_t i = 0; (o = sink_options_at(d->type, i)) != NULL; i++) {
         if (option_default(o, &d->options[i]) != ERR_OK)
             return ERR_NOMEM;
     }
@@ -286,7 +286,7 @@ value_of(const struct sink_def *d, const char *name)
 {
     size_t i = option_index(d->type, slice_of(name));
 
-    assert(sink_types_option(d->type, i) != NULL);
+    assert(sink_options_at(d->type, i) != NULL);
     return &d->options[i];
 }
 

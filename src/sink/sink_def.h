@@ -2,8 +2,7 @@
  * sink_def.h: the definition of a sink, as CREATE SINK gave it.
  *
  * Plain data with its own memory: made by the daemon from a statement or from the store, checked once,
- * then never changed; ALTER makes a new one. The bytes in the store are a MessagePack map (see
- * docs/store.md), so a newer program can add keys.
+ * then never changed; ALTER makes a new one. sink_codec.h has its bytes in the store.
  */
 #ifndef SINKD_SINK_SINK_DEF_H
 #define SINKD_SINK_SINK_DEF_H
@@ -93,10 +92,5 @@ bool sink_def_is_set(const struct sink_def *d, const char *name);
 
 /* sink_def_put_include(d, out): "*", or the selectors as SQL writes them, with EXCLUDE behind. ERR_NOMEM. */
 enum err sink_def_put_include(const struct sink_def *d, struct buf *out) MUST_USE;
-
-/* sink_def_encode(d, out), sink_def_decode(d, bytes, info): to the store and back. Decoding looks the
- * type up and checks nothing else but shape. ERR_BAD (damaged, an unknown type or option), ERR_NOMEM. */
-enum err sink_def_encode(const struct sink_def *d, struct buf *out) MUST_USE;
-enum err sink_def_decode(struct sink_def *d, struct slice bytes, struct errinfo *info) MUST_USE;
 
 #endif

@@ -78,12 +78,4 @@ enum err sql_render(struct buf *out, const struct sql_statement *statement,
 enum err sql_quote_name(struct buf *out, struct slice name) MUST_USE;
 enum err sql_quote_value(struct buf *out, struct slice value) MUST_USE;
 
-/* The words of the language, in lower case: "http_line", "line_protocol". Static strings. */
-const char *sql_type_name(enum sql_type type);
-const char *sql_format_name(enum sql_format format);
-
-/* sql_type_find(word, type), sql_format_find(word, format): in any case; false: no such word. */
-bool sql_type_find(struct slice word, enum sql_type *type) MUST_USE;
-bool sql_format_find(struct slice word, enum sql_format *format) MUST_USE;
-
 #endif

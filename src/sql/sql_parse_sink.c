@@ -5,6 +5,7 @@
  * takes a format or an option is for the sink type's own table.
  */
 #include "sql/sql_parse_sink.h"
+#include "sql/sql_words.h"
 
 #include <stdio.h>
 
@@ -25,7 +26,7 @@ parse_to(struct sql_parser *p, struct sql_sink *sink)
 static bool
 parse_type(struct sql_parser *p, struct sql_sink *sink)
 {
-    if (p->token.kind != SQL_TOKEN_WORD || !sql_type_find(p->token.raw, &sink->type))
+    if (p->token.kind != SQL_TOKEN_WORD || !sql_words_find_type(p->token.raw, &sink->type))
         return sql_parser_found(p, "http_line, http_msgpack, mqtt, kafka, stdout");
     sql_parser_next(p);
     return true;
@@ -47,7 +48,7 @@ parse_password(struct sql_parser *p, struct sql_sink *sink)
 static bool
 parse_format(struct sql_parser *p, struct sql_sink *sink)
 {
-    if (p->token.kind != SQL_TOKEN_WORD || !sql_format_find(p->token.raw, &sink->format))
+    if (p->token.kind != SQL_TOKEN_WORD || !sql_words_find_format(p->token.raw, &sink->format))
         return sql_parser_found(p, "line_protocol, json, msgpack");
     sql_parser_next(p);
     return true;

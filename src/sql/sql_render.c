@@ -10,6 +10,7 @@
 #include "base/secret.h"
 #include "base/url.h"
 #include "sql/sql_lexer.h"
+#include "sql/sql_words.h"
 
 /* The first error sticks. */
 struct render {
@@ -280,7 +281,7 @@ put_destination(struct render *r, const struct sql_sink *sink)
     if (sql_sink_has(sink, SQL_CLAUSE_TYPE)) {
         start_clause(r);
         put_text(r, "TYPE ");
-        put_text(r, sql_type_name(sink->type));
+        put_text(r, sql_words_type(sink->type));
     }
     if (sql_sink_has(sink, SQL_CLAUSE_USERNAME)) {
         start_clause(r);
@@ -292,7 +293,7 @@ put_destination(struct render *r, const struct sql_sink *sink)
     if (sql_sink_has(sink, SQL_CLAUSE_FORMAT)) {
         start_clause(r);
         put_text(r, "FORMAT ");
-        put_text(r, sql_format_name(sink->format));
+        put_text(r, sql_words_format(sink->format));
     }
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "sql/sql.h"
+#include "sql/sql_words.h"
 #include "support/sql_equal.h"
 
 static void
@@ -280,13 +281,13 @@ words(void **state)
     enum sql_format format = SQL_FORMAT_JSON;
 
     (void)state;
-    assert_true(sql_type_find(SLICE("HTTP_msgpack"), &type));
+    assert_true(sql_words_find_type(SLICE("HTTP_msgpack"), &type));
     assert_int_equal(type, SQL_TYPE_HTTP_MSGPACK);
-    assert_string_equal(sql_type_name(type), "http_msgpack");
-    assert_false(sql_type_find(SLICE("http"), &type));
-    assert_true(sql_format_find(SLICE("line_protocol"), &format));
-    assert_string_equal(sql_format_name(format), "line_protocol");
-    assert_false(sql_format_find(SLICE(""), &format));
+    assert_string_equal(sql_words_type(type), "http_msgpack");
+    assert_false(sql_words_find_type(SLICE("http"), &type));
+    assert_true(sql_words_find_format(SLICE("line_protocol"), &format));
+    assert_string_equal(sql_words_format(format), "line_protocol");
+    assert_false(sql_words_find_format(SLICE(""), &format));
 }
 
 int

@@ -1,7 +1,7 @@
 /*
- * query_result.c: see query_result.h.
+ * query_results.c: see query_results.h.
  */
-#include "daemon/query_result.h"
+#include "daemon/query_results.h"
 
 #include <assert.h>
 #include <stdarg.h>

@@ -1,15 +1,16 @@
 /*
- * sink_def_store.c: a sink's definition as a MessagePack map, and back. See sink_def.h and docs/store.md.
+ * sink_codec.c: see sink_codec.h and docs/store.md.
  *
  * Keys are texts. A key that this program does not know is skipped: a newer one may have written it.
  * Options are kept as they were written, only those that were given; the defaults are the program's.
  */
-#include "sink/sink_def.h"
+#include "sink/sink_codec.h"
 
 #include "base/mem.h"
 #include "msgpack/msgpack_read.h"
 #include "msgpack/msgpack_write.h"
 #include "sink/sink.h"
+#include "sink/sink_options.h"
 #include "sink/sink_types.h"
 
 #define VERSION 1
@@ -59,11 +60,11 @@ put_options(struct wr *w, const struct sink_def *d)
     const struct option *o;
     size_t set = 0;
 
-    for (size_t i = 0; i < sink_types_option_count(d->type); i++)
+    for (size_t i = 0; i < sink_options_count(d->type); i++)
         set += d->options[i].set;
     msgpack_write_text(w, "options");
     msgpack_write_map(w, set);
-    for (size_t i = 0; (o = sink_types_option(d->type, i)) != NULL; i++) {
+    for (size_t i = 0; (o = sink_options_at(d->type, i)) != NULL; i++) {
         if (!d->options[i].set)
             continue;
         msgpack_write_text(w, o->name);
@@ -72,7 +73,7 @@ put_options(struct wr *w, const struct sink_def *d)
 }
 
 enum err
-sink_def_encode(const struct sink_def *d, struct buf *out)
+sink_codec_encode(const struct sink_def *d, struct buf *out)
 {
     struct wr w;
 
@@ -239,7 +240,7 @@ find_type(struct slice bytes)
 }
 
 enum err
-sink_def_decode(struct sink_def *d, struct slice bytes, struct errinfo *info)
+sink_codec_decode(struct sink_def *d, struct slice bytes, struct errinfo *info)
 {
     const struct sink_type *type = find_type(bytes);
     struct rd r;

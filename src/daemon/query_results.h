@@ -1,11 +1,11 @@
 /*
- * query_result.h: results of statements, and the two forms they are sent in.
+ * query_results.h: results of statements, and the two forms they are sent in.
  *
  * A request's results are gathered first, bounded, then written as InfluxDB 1.x does: JSON
  * {"results":[{"statement_id":0,"series":[...]}]} or CSV. A result has at most one series here.
  */
-#ifndef SINKD_DAEMON_QUERY_RESULT_H
-#define SINKD_DAEMON_QUERY_RESULT_H
+#ifndef SINKD_DAEMON_QUERY_RESULTS_H
+#define SINKD_DAEMON_QUERY_RESULTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
