@@ -65,6 +65,7 @@ static const struct server_route routes[] = {
      .head = query_api_head,
      .done = query_api_done},
     {.path = "/ping", .methods = HTTP_GET | HTTP_HEAD, .done = info_api_ping},
+    {.path = "/status", .methods = HTTP_GET | HTTP_HEAD, .done = info_api_ping}, /* its old name */
     {.path = "/health", .methods = HTTP_GET, .done = info_api_health},
     {.path = "/health/ready", .methods = HTTP_GET, .done = info_api_ready},
     {.path = "/metrics", .methods = HTTP_GET, .done = metrics_api_show},
@@ -279,8 +280,13 @@ listen_for_requests(struct daemon *d, struct errinfo *info)
         = d->config->rate_limit.enabled ? d->config->rate_limit.max_requests_per_second : 0,
         .version = info_api_version,
         .build = "OSS",
+        .body_limit = write_api_limit(d),
+        .limit_words = d->limit_words,
     };
 
+    (void)snprintf(d->limit_words, sizeof(d->limit_words),
+                   "server.max_body_size_bytes is %zu, an eighth of the store is %" PRIu64,
+                   c->max_body_size_bytes, store_map_bytes(d->store) / 8);
     return server_open(&d->server, d->loop, &config, routes, sizeof(routes) / sizeof(routes[0]), d,
                        info);
 }

@@ -49,6 +49,7 @@ struct daemon {
     struct disk_watch *disk;
     struct query_queue *queries;
     struct server *server;
+    char limit_words[160]; /* where the limit on bodies comes from, for a 413 */
     struct daemon_counters counters;
 };
 

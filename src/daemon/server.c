@@ -433,6 +433,8 @@ init_env(struct server *s, struct loop *loop)
     env->gone = on_gone;
     env->http.version = s->config.version;
     env->http.build = s->config.build;
+    env->http.limit = s->config.body_limit;
+    env->http.limit_words = s->config.limit_words;
     env->http.admit = admit;
     env->http.release = release;
     env->http.ctx = s;

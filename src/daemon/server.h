@@ -61,6 +61,8 @@ struct server_config {
     int64_t idle_timeout_ms;     /* between requests; 0: no limit */
     unsigned rate_per_second;    /* requests a route; 0: no limit */
     const char *version, *build; /* of the X-Influxdb-* headers */
+    size_t body_limit;           /* a 413 for a body that may have at most this ... */
+    const char *limit_words;     /* ... says so, and these words in brackets; NULL: it does not */
 };
 
 /*

@@ -65,6 +65,15 @@ new_write(struct daemon *daemon)
     return w;
 }
 
+size_t
+write_api_limit(const struct daemon *daemon)
+{
+    uint64_t eighth = store_map_bytes(daemon->store) / 8;
+    size_t configured = daemon->config->server.max_body_size_bytes;
+
+    return configured < eighth ? configured : (size_t)eighth;
+}
+
 /* ---- the head ------------------------------------------------------------------------------------- */
 
 /* Whether the store and the daemon can take anything at all now; else the call is answered. */
@@ -91,33 +100,6 @@ can_take(struct daemon *daemon, struct server_call *call)
         server_call_busy(call, RETRY_AFTER_S, "the log is full until a sink delivers");
         return false;
     }
-    return true;
-}
-
-/* What a body may measure: never more than an eighth of the store. */
-static size_t
-body_limit(const struct daemon *daemon)
-{
-    uint64_t eighth = store_map_bytes(daemon->store) / 8;
-    size_t configured = daemon->config->server.max_body_size_bytes;
-
-    return configured < eighth ? configured : (size_t)eighth;
-}
-
-static bool
-too_long(struct daemon *daemon, struct server_call *call, size_t limit)
-{
-    const struct http_request *request = server_call_request(call);
-
-    if (request->head.framing != H1_LENGTH || request->head.length <= limit)
-        return false;
-    server_call_error(call, 413,
-                      "Request Entity Too Large: the body has %" PRIu64
-                      " bytes, the limit is %zu (server.max_body_size_bytes is %zu, an eighth of the "
-                      "store is %" PRIu64 ")",
-                      request->head.length, limit,
-                      daemon->config->server.max_body_size_bytes,
-                      store_map_bytes(daemon->store) / 8);
     return true;
 }
 
@@ -152,12 +134,10 @@ take_names(struct write *w, struct server_call *call, struct slice database, str
 static void
 accept_write(struct write *w, struct server_call *call)
 {
-    size_t limit = body_limit(w->daemon);
-
     if (is_messagepack(server_call_request(call)))
         server_call_error(call, 415, "MessagePack bodies are not available; send line protocol");
-    else if (!too_long(w->daemon, call, limit) && can_take(w->daemon, call))
-        server_call_accept(call, limit);
+    else if (can_take(w->daemon, call))
+        server_call_accept(call, write_api_limit(w->daemon));
 }
 
 static struct write *

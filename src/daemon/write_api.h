@@ -6,7 +6,12 @@
 #ifndef SINKD_DAEMON_WRITE_API_H
 #define SINKD_DAEMON_WRITE_API_H
 
+#include "daemon/daemon.h"
 #include "daemon/server.h"
+
+/* write_api_limit(daemon): what a body may measure when decoded: never more than an eighth of the
+ * store. */
+size_t write_api_limit(const struct daemon *daemon);
 
 /* Handlers of a server_route; the server's context is the struct daemon. */
 void write_api_head(struct server_call *call);    /* /write */

@@ -135,19 +135,67 @@ h1_write_chunk(struct buf *out, struct slice data)
     return err;
 }
 
-enum err
-h1_write_error_json(struct buf *out, struct slice text)
+static enum err
+put_error_json(struct buf *out, const char *before, struct slice text, const char *behind)
 {
-    size_t before = buf_len(out);
+    size_t start = buf_len(out);
     enum err err;
 
-    err = buf_add(out, SLICE("{\"error\":"));
+    err = buf_add_text(out, before);
     if (err == ERR_OK)
         err = text_json(out, text);
     if (err == ERR_OK)
-        err = buf_add(out, SLICE("}\n"));
+        err = buf_add_text(out, behind);
     if (err != ERR_OK)
-        buf_cut(out, before);
+        buf_cut(out, start);
+    return err;
+}
+
+enum err
+h1_write_error_json(struct buf *out, struct slice text)
+{
+    return put_error_json(out, "{\"error\":", text, "}\n");
+}
+
+enum err
+h1_write_error_pretty(struct buf *out, struct slice text)
+{
+    return put_error_json(out, "{\n    \"error\": ", text, "\n}\n");
+}
+
+/* put_csv(out, text): a field, quoted where encoding/csv quotes. */
+static enum err
+put_csv(struct buf *out, struct slice text)
+{
+    bool quoted = text.n > 0 && (text.p[0] == ' ' || text.p[0] == '\t');
+    enum err err = ERR_OK;
+    size_t i;
+
+    for (i = 0; i < text.n && !quoted; i++)
+        quoted = slice_find(SLICE(",\"\r\n"), text.p[i]) < 4;
+    if (!quoted)
+        return buf_add(out, text);
+    err = buf_add_byte(out, '"');
+    for (i = 0; i < text.n && err == ERR_OK; i++) {
+        err = buf_add_byte(out, text.p[i]);
+        if (err == ERR_OK && text.p[i] == '"')
+            err = buf_add_byte(out, '"');
+    }
+    return err == ERR_OK ? buf_add_byte(out, '"') : err;
+}
+
+enum err
+h1_write_error_csv(struct buf *out, struct slice text)
+{
+    size_t start = buf_len(out);
+    enum err err = buf_add(out, SLICE("error\n"));
+
+    if (err == ERR_OK)
+        err = put_csv(out, text);
+    if (err == ERR_OK)
+        err = buf_add_byte(out, '\n');
+    if (err != ERR_OK)
+        buf_cut(out, start);
     return err;
 }
 

@@ -47,6 +47,10 @@ enum err h1_write_chunk(struct buf *out, struct slice data) MUST_USE;
 /* h1_write_error_json(out, text): {"error":"text"} and a newline, escaped as InfluxDB does. */
 enum err h1_write_error_json(struct buf *out, struct slice text) MUST_USE;
 
+/* The same as InfluxDB writes it for pretty=true, and as CSV. */
+enum err h1_write_error_pretty(struct buf *out, struct slice text) MUST_USE;
+enum err h1_write_error_csv(struct buf *out, struct slice text) MUST_USE;
+
 /* h1_write_error_text(out, text): ${text} as the value of X-Influxdb-Error: at most 1024 bytes,
  * CR and LF as blanks, other control bytes left out. */
 enum err h1_write_error_text(struct buf *out, struct slice text) MUST_USE;

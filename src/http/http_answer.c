@@ -185,20 +185,47 @@ write_all(struct buf *out, struct http_env *env, const struct http_request *requ
     return err;
 }
 
+/* put_error_body(out, request, text, csv): in the form that the request asks for. */
+static enum err
+put_error_body(struct buf *out, const struct http_request *request, struct slice text, bool *csv)
+{
+    struct slice accept = slice_trim(http_request_header(request, "Accept"));
+
+    *csv = slice_eq(accept, SLICE("application/csv")) || slice_eq(accept, SLICE("text/csv"));
+    if (*csv)
+        return h1_write_error_csv(out, text);
+    if (slice_eq(http_request_param(request, "pretty"), SLICE("true")))
+        return h1_write_error_pretty(out, text);
+    return h1_write_error_json(out, text);
+}
+
+static enum err
+write_error(struct buf *out, struct http_env *env, const struct http_request *request,
+            const struct http_answer *a)
+{
+    struct http_answer formed = *a;
+    struct buf body;
+    bool csv;
+    enum err err;
+
+    buf_init(&body, a->error.n * 6 + 64); /* escaping makes at most six bytes of one */
+    err = put_error_body(&body, request, a->error, &csv);
+    if (csv)
+        formed.type = "text/csv";
+    if (err == ERR_OK)
+        err = write_all(out, env, request, &formed, buf_peek(&body));
+    buf_free(&body);
+    return err;
+}
+
 enum err
 http_answer_write(struct buf *out, struct http_env *env, const struct http_request *request,
                   const struct http_answer *a)
 {
     size_t before = buf_len(out);
-    struct buf json;
-    enum err err = ERR_OK;
+    enum err err = a->error.n > 0 ? write_error(out, env, request, a)
+                                  : write_all(out, env, request, a, a->body);
 
-    buf_init(&json, a->error.n * 6 + 64); /* escaping makes at most six bytes of one */
-    if (a->error.n > 0)
-        err = h1_write_error_json(&json, a->error);
-    if (err == ERR_OK)
-        err = write_all(out, env, request, a, a->error.n > 0 ? buf_peek(&json) : a->body);
-    buf_free(&json);
     if (err != ERR_OK)
         buf_cut(out, before);
     return err == ERR_OK ? ERR_OK : ERR_NOMEM;

@@ -21,6 +21,8 @@
 struct http_env {
     const char *version;     /* X-Influxdb-Version, "1.8.10-sinkd" */
     const char *build;       /* X-Influxdb-Build, "OSS" */
+    size_t limit;            /* a body that may have at most this gets with a 413 ... */
+    const char *limit_words; /* ... these words about where the limit comes from; NULL: none */
     char date[H1_DATE_TEXT]; /* the present Date; empty: none is sent */
     uint8_t id_seed[16];     /* random bytes; request identifiers are made of them and a counter */
     uint64_t id_count;
@@ -38,7 +40,8 @@ struct http_answer {
     int status;
     const char *type; /* Content-Type; NULL: application/json; "": none */
     struct slice body;
-    struct slice error;     /* not empty: the body is {"error":...}; X-Influxdb-Error but on 401 */
+    struct slice error;     /* not empty: the body is {"error":...}, with "pretty" or as CSV when
+                               the request asks for it; X-Influxdb-Error but on 401 */
     struct slice fields;    /* more header lines, each "Name: value\r\n"; see h1_write_field */
     unsigned retry_after_s; /* not 0: Retry-After */
     const char *allow;      /* Allow, with 405 */

@@ -3,6 +3,8 @@
  */
 #include "http/http_content.h"
 
+#include <stdio.h>
+
 /* Taken at once for a body of known length; beyond it memory grows as bytes come. */
 #define RESERVE_MAX (1u << 20)
 /* Inflated in steps, so that what a step can grow to stays small beside the admission limit. */
@@ -42,6 +44,17 @@ refuse(struct http_content *c, int status, const char *why, bool close)
 {
     slice_copy_text(slice_of(why), c->why, sizeof(c->why));
     c->close = close;
+    return status;
+}
+
+static int
+refuse_size(struct http_content *c, bool close)
+{
+    int status = refuse(c, 413, "Request Entity Too Large", close);
+
+    if (c->max == c->env->limit && c->env->limit_words != NULL)
+        (void)snprintf(c->why, sizeof(c->why), "Request Entity Too Large: the limit is %zu bytes (%s)",
+                       c->max, c->env->limit_words);
     return status;
 }
 
@@ -128,7 +141,7 @@ http_content_begin(struct http_content *c, struct http_request *request, size_t 
     if (!coding_of(request, &request->is_gzip))
         return refuse(c, 415, "unsupported Content-Encoding: use gzip or identity", false);
     if (head->framing == H1_LENGTH && head->length > max)
-        return refuse(c, 413, "Request Entity Too Large", false);
+        return refuse_size(c, false);
     if (request->is_gzip && !open_gzip(c))
         return refuse_memory(c);
     return head->framing == H1_LENGTH ? would_admit(c, (size_t)head->length) : 0;
@@ -142,7 +155,7 @@ inflate_step(struct http_content *c, struct buf *body, struct slice data)
     enum err err = gzip_reader_feed(c->gzip, data, body, &info);
 
     if (err == ERR_RANGE)
-        return refuse(c, 413, "Request Entity Too Large", true);
+        return refuse_size(c, true);
     if (err == ERR_NOMEM)
         return refuse_memory(c);
     if (err != ERR_OK)
@@ -181,7 +194,7 @@ http_content_take(struct http_content *c, struct http_request *request, struct s
     if (c->gzip != NULL)
         return inflate(c, body, data);
     if (data.n > c->max - buf_len(body))
-        return refuse(c, 413, "Request Entity Too Large", true);
+        return refuse_size(c, true);
     status = admit(c, data.n);
     if (status != 0)
         return status;

@@ -19,7 +19,7 @@ struct http_content {
     struct gzip_reader *gzip;
     size_t max;     /* bytes after decoding; 0: nothing is wanted */
     size_t charged; /* bytes that env->admit counted for us */
-    char why[64];   /* text of a refusal */
+    char why[256];  /* text of a refusal */
     bool close;     /* a refusal after which the rest is not worth reading */
 };
 
