@@ -6,7 +6,6 @@
 #include <stdbool.h>
 
 #include "base/json.h"
-#include "cli/cli_definition.h"
 #include "cli/cli_help.h"
 #include "cli/cli_http.h"
 #include "cli/cli_out.h"
@@ -23,12 +22,27 @@ strange(struct errinfo *info)
     return errinfo_set(info, ERR_BAD, "the daemon's answer is not understood");
 }
 
+/* The text of the row [${name}, text]; ERR_BAD without one. */
+static enum err
+put_property(const struct json *rows, const char *name, struct buf *out)
+{
+    struct json_walk w, cells;
+    struct json row, key, value;
+
+    json_walk(&w, rows);
+    while (json_next(&w, NULL, &row)) {
+        json_walk(&cells, &row);
+        if (json_next(&cells, NULL, &key) && key.type == JSON_STRING && json_is(key.raw, name)
+            && json_next(&cells, NULL, &value) && value.type == JSON_STRING)
+            return json_text(out, value.raw);
+    }
+    return ERR_BAD;
+}
+
 enum err
 cli_export_sink(struct slice body, struct buf *out, struct errinfo *info)
 {
-    struct cli_definition d = {.count = 0};
-    struct json series, rows, row, key, value;
-    struct json_walk w, cells;
+    struct json series, rows;
     struct buf error;
     enum err err;
 
@@ -37,68 +51,35 @@ cli_export_sink(struct slice body, struct buf *out, struct errinfo *info)
     buf_free(&error);
     if (err == ERR_SHORT || err == ERR_DENIED)
         return ERR_SHORT;
-    if (err != ERR_OK)
-        return strange(info);
-    (void)json_get(&series, "values", &rows);
-    json_walk(&w, &rows);
-    while (json_next(&w, NULL, &row)) {
-        json_walk(&cells, &row);
-        if (!json_next(&cells, NULL, &key) || key.type != JSON_STRING ||
-            !json_next(&cells, NULL, &value))
-            return strange(info);
-        if (cli_definition_set(&d, key.raw, &value) != ERR_OK)
-            return strange(info);
+    if (err == ERR_OK) {
+        (void)json_get(&series, "values", &rows);
+        err = put_property(&rows, "create", out);
     }
-    return cli_definition_put(&d, SQL_SECRETS_OMITTED, out, info);
-}
-
-/* ${key} is that of a sink: "sink:NAME". */
-static bool
-is_sink(const struct json *key)
-{
-    return key->type == JSON_STRING && (slice_starts(key->raw, SLICE("\"sink:")) ||
-                                        slice_starts(key->raw, SLICE("\"meta_sink:")));
-}
-
-static enum err
-put_record(const struct json *record, struct buf *out, struct errinfo *info)
-{
-    struct cli_definition d = {.count = 0};
-    struct json_walk w;
-    struct json member;
-    struct slice name;
-
-    json_walk(&w, record);
-    while (json_next(&w, &name, &member)) {
-        if (cli_definition_set(&d, name, &member) != ERR_OK)
-            return strange(info);
-    }
-    return cli_definition_put(&d, SQL_SECRETS_SHOWN, out, info);
+    if (err == ERR_NOMEM)
+        return errinfo_set(info, err, "no memory");
+    return err == ERR_OK ? ERR_OK : strange(info);
 }
 
 enum err
 cli_export_metadata(struct slice body, struct buf *out, size_t *count, struct errinfo *info)
 {
-    struct json root, array, entry, key, value;
+    struct json root, array, entry, value, create;
     struct json_walk w;
-    enum err err = ERR_OK;
 
     *count = 0;
     if (json_parse(body, &root) != ERR_OK || !json_get(&root, "entries", &array) ||
         array.type != JSON_ARRAY)
         return strange(info);
     json_walk(&w, &array);
-    while (err == ERR_OK && json_next(&w, NULL, &entry)) {
-        if (!json_get(&entry, "key", &key) || !json_get(&entry, "value", &value))
+    while (json_next(&w, NULL, &entry)) {
+        if (!json_get(&entry, "value", &value) || !json_get(&value, "create", &create) ||
+            create.type != JSON_STRING)
             return strange(info);
-        if (!is_sink(&key))
-            continue;
-        if (value.type != JSON_OBJECT)
-            return strange(info);
-        err = put_record(&value, out, info);
+        if (json_text(out, create.raw) != ERR_OK)
+            return errinfo_set(info, ERR_NOMEM, "no memory");
         ++*count;
     }
-    return err;
+    return ERR_OK;
 }
 
 /* The names of SHOW SINKS, each with a NUL behind it. */

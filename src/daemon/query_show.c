@@ -5,6 +5,7 @@
 
 #include "base/num.h"
 #include "base/url.h"
+#include "daemon/sink_ddl.h"
 #include "sink/sink.h"
 #include "sink/sink_options.h"
 
@@ -163,6 +164,20 @@ count_text(struct query_results *r, uint64_t value)
     query_results_text(r, slice_make(text, num_put_u64(text, value)));
 }
 
+/* The statements that make it again, for export. */
+static void
+statements(struct query_results *r, const struct sink_def *def)
+{
+    struct buf sql;
+
+    buf_init(&sql, 2 << 20);
+    if (sink_ddl_put(def, SQL_SECRETS_OMITTED, &sql) == ERR_OK)
+        query_results_text(r, buf_peek(&sql));
+    else
+        query_results_null(r);
+    buf_wipe(&sql);
+}
+
 void
 query_show_sink(struct query_results *r, struct supervisor *s, const struct sink_def *def)
 {
@@ -200,6 +215,8 @@ query_show_sink(struct query_results *r, struct supervisor *s, const struct sink
         property(r, o->name);
         option(r, o, &def->options[i]);
     }
+    property(r, "create");
+    statements(r, def);
 }
 
 void

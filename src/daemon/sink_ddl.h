@@ -31,6 +31,14 @@ enum err sink_ddl_alter(struct sink_def *out, const struct sink_def *old,
 /* sink_ddl_is_available(def): whether this program can run the type. */
 bool sink_ddl_is_available(const struct sink_def *def);
 
+/*
+ * sink_ddl_put(def, secrets, out):
+ * Append the statements that make the sink again, each with a ';' and a line end: CREATE SINK, and ALTER SINK
+ * ... PAUSE for a paused one. What was left open stays open. ERR_NOMEM.
+ */
+enum err sink_ddl_put(const struct sink_def *def, enum sql_secrets secrets,
+                      struct buf *out) MUST_USE;
+
 /* sink_ddl_option_is_public(statement, key): for sql_render: whether a WITH value may be seen by everyone. */
 bool sink_ddl_option_is_public(const struct sql_statement *statement, struct slice key);
 

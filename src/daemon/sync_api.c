@@ -7,12 +7,10 @@
 #include <stdio.h>
 
 #include "base/crc32c.h"
-#include "base/num.h"
 #include "base/text.h"
-#include "base/url.h"
 #include "daemon/daemon.h"
+#include "daemon/sink_ddl.h"
 #include "sink/sink.h"
-#include "sink/sink_options.h"
 
 #define BODY_MAX ((size_t)16 << 20)
 
@@ -47,128 +45,31 @@ key(struct document *d, const char *name)
 }
 
 static void
-text_or_null(struct document *d, const char *name, const char *value)
+text(struct document *d, const char *name, struct slice value)
 {
     key(d, name);
-    if (value == NULL)
-        raw(d, "null");
-    else
-        string(d, slice_of(value));
+    string(d, value);
 }
 
-/* User info was taken off at CREATE; a token in the query is a secret like the others. */
-static void
-url(struct document *d, const struct sink_def *def)
-{
-    struct buf masked;
-
-    if (def->url == NULL || d->secrets) {
-        text_or_null(d, "url", def->url);
-        return;
-    }
-    buf_init(&masked, 2 * URL_TEXT_MAX);
-    key(d, "url");
-    if (url_mask(&masked, slice_of(def->url)) == ERR_OK)
-        string(d, buf_peek(&masked));
-    else
-        d->err = ERR_NOMEM;
-    buf_wipe(&masked);
-}
-
-static void
-names(struct document *d, const char *name, const struct selector_list *list)
-{
-    key(d, name);
-    raw(d, "[");
-    for (size_t i = 0; i < list->count; i++) {
-        raw(d, i > 0 ? "," : "");
-        string(d, slice_of(list->list[i].text));
-    }
-    raw(d, "]");
-}
-
-static void
-selectors(struct document *d, const char *name, const struct selector_list *list)
-{
-    static const char *const kinds[] = {"name", "glob", "regex"};
-
-    key(d, name);
-    raw(d, "[");
-    for (size_t i = 0; i < list->count; i++) {
-        raw(d, i > 0 ? ",{\"" : "{\"");
-        raw(d, kinds[list->list[i].kind]);
-        raw(d, "\":");
-        string(d, slice_of(list->list[i].text));
-        raw(d, "}");
-    }
-    raw(d, "]");
-}
-
-/* The options that were given, as they were written. */
-static void
-options(struct document *d, const struct sink_def *def)
-{
-    const struct option *o;
-    bool first = true;
-
-    key(d, "options");
-    raw(d, "{");
-    for (size_t i = 0; (o = sink_options_at(def->type, i)) != NULL; i++) {
-        if (!def->options[i].set || (o->kind == OPTION_SECRET && !d->secrets))
-            continue;
-        raw(d, first ? "" : ",");
-        first = false;
-        string(d, slice_of(o->name));
-        raw(d, ":");
-        string(d, secret_reveal(&def->options[i].text));
-    }
-    raw(d, "}");
-}
-
-static void
-numbers(struct document *d, const struct sink_def *def)
-{
-    char text[NUM_DURATION_TEXT];
-    uint8_t digits[NUM_TEXT + 1];
-
-    key(d, "batch_size");
-    digits[num_put_u64(digits, def->batch_size)] = 0;
-    raw(d, def->batch_size == 0 ? "null" : (const char *)digits);
-    text_or_null(d, "flush_interval",
-                 def->flush_interval_ms < 0
-                     ? NULL
-                     : num_put_duration(text, def->flush_interval_ms * 1000000));
-    key(d, "paused");
-    raw(d, def->paused ? "true" : "false");
-}
-
+/* The statements that make the sink again say all there is to say of it. */
 static void
 entry(struct document *d, const struct sink_def *def)
 {
+    struct buf sql;
     char meta[256];
 
+    buf_init(&sql, BODY_MAX);
+    if (sink_ddl_put(def, d->secrets ? SQL_SECRETS_SHOWN : SQL_SECRETS_OMITTED, &sql) != ERR_OK)
+        d->err = ERR_NOMEM;
     snprintf(meta, sizeof(meta), "meta_sink:%s", def->name);
     raw(d, "{\"key\":");
     string(d, slice_of(meta));
     raw(d, ",\"value\":{\"name\":");
     string(d, slice_of(def->name));
-    text_or_null(d, "type", def->type->name);
-    url(d, def);
-    text_or_null(d, "username", def->username);
-    if (d->secrets) {
-        key(d, "password");
-        if (secret_is_set(&def->password))
-            string(d, secret_reveal(&def->password));
-        else
-            raw(d, "null");
-    }
-    text_or_null(d, "format", sink_def_format_name(def->format));
-    names(d, "databases", &def->databases);
-    selectors(d, "include", &def->include);
-    selectors(d, "exclude", &def->exclude);
-    numbers(d, def);
-    options(d, def);
+    text(d, "type", slice_of(def->type->name));
+    text(d, "create", buf_peek(&sql));
     raw(d, "}}");
+    buf_wipe(&sql);
 }
 
 static void
@@ -185,18 +86,18 @@ entries(struct document *d, struct supervisor *s)
 static void
 answer(struct server_call *call, struct document *d, struct document *list, struct daemon *daemon)
 {
-    struct slice text = buf_peek(&list->out);
+    struct slice body = buf_peek(&list->out);
     struct http_answer a = {.status = 200};
     char revision[40], fields[80];
 
-    snprintf(revision, sizeof(revision), "%08" PRIx32 "-%zx", crc32c(0, text.p, text.n), text.n);
+    snprintf(revision, sizeof(revision), "%08" PRIx32 "-%zx", crc32c(0, body.p, body.n), body.n);
     snprintf(fields, sizeof(fields), "ETag: \"%s\"\r\n", revision);
     raw(d, "{\"node\":");
     string(d, slice_of(daemon->node));
-    text_or_null(d, "revision", revision);
+    text(d, "revision", slice_of(revision));
     key(d, "entries");
     if (d->err == ERR_OK)
-        d->err = buf_add(&d->out, text);
+        d->err = buf_add(&d->out, body);
     raw(d, "}\n");
     a.body = buf_peek(&d->out);
     a.fields = slice_of(fields);

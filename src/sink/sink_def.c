@@ -26,8 +26,8 @@ sink_def_format_name(enum sink_format format)
     return "?";
 }
 
-static enum sink_format
-default_format(const struct sink_type *type)
+enum sink_format
+sink_def_default_format(const struct sink_type *type)
 {
     int format = SINK_LINE_PROTOCOL;
 
@@ -41,7 +41,7 @@ sink_def_init(struct sink_def *d, const struct sink_type *type)
 {
     *d = (struct sink_def){0};
     d->type = type;
-    d->format = default_format(type);
+    d->format = sink_def_default_format(type);
     d->flush_interval_ms = -1;
     d->options = mem_array(sink_options_count(type), sizeof(*d->options));
     if (d->options == NULL || sink_def_reset_options(d) != ERR_OK) {

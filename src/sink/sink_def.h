@@ -23,6 +23,9 @@ struct sink_type;
 enum sink_format { SINK_LINE_PROTOCOL, SINK_JSON, SINK_MSGPACK };
 const char *sink_def_format_name(enum sink_format format);
 
+/* sink_def_default_format(type): the format of a sink without FORMAT. */
+enum sink_format sink_def_default_format(const struct sink_type *type);
+
 enum selector_kind { SELECTOR_NAME, SELECTOR_GLOB, SELECTOR_REGEX };
 
 struct selector {
