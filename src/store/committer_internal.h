@@ -79,6 +79,7 @@ struct committer_round {
     bool worth;          /* the transaction holds something */
     bool squeezed;       /* LMDB found no page: small steps */
     bool progress;       /* something was deleted */
+    bool soon;           /* there is room, but in pages that cannot be used yet */
     bool steps;          /* dirty records were put */
     uint64_t blocked;    /* bytes the first body needs that did not fit; 0: all fit */
     uint64_t wanted;     /* what all of these need */

@@ -302,12 +302,11 @@ fill(struct committer *c, struct committer_round *round, bool bodies, struct err
 
 /* ---- one transaction ---- */
 
-/* ${ticking}: it is worth a commit by itself, so that freed pages become usable. */
+/* Waiting for freed pages is worth a commit by itself: only commits make them usable. */
 static enum err
 attempt(struct committer *c, struct committer_round *round, bool *committed, struct errinfo *info)
 {
     bool bodies = round->spoilt % 2 == 0; /* after a spoilt one: first one without them */
-    bool soon;
     enum err err;
 
     round->blocked = round->wanted = 0;
@@ -322,13 +321,11 @@ attempt(struct committer *c, struct committer_round *round, bool *committed, str
         store_abort(c->store);
         return err;
     }
-    soon = round->blocked > 0 && store_room_soon(c->store) >= round->blocked;
-    if (!round->worth && !round->steps && !soon) {
+    round->soon = round->blocked > 0 && store_room_soon(c->store) >= round->blocked;
+    if (!round->worth && !round->steps && !round->soon) {
         store_abort(c->store);
         return ERR_OK;
     }
-    if (soon)
-        round->progress = true;
     *committed = true;
     return store_commit(c->store, info);
 }
@@ -397,7 +394,7 @@ succeeded(struct committer *c, struct committer_round *round, bool committed, in
         take_policies(c, round);
         committer_wake_sinks(c);
     }
-    if (round->progress)
+    if (round->progress || (round->appended > 0 && round->blocked == 0))
         committer_room_changed(c);
     (void)pthread_mutex_unlock(&c->mutex);
     answer_all(c, &round->stored, ERR_OK, NULL);
@@ -487,7 +484,9 @@ go_on(struct committer *c, struct committer_round *round)
     }
     if (round->blocked == 0)
         return round->bodies.first != NULL;
-    if (round->progress && round->ticks < TICKS_MAX) {
+    if (round->progress || round->appended > 0)
+        round->ticks = 0;
+    if (round->progress || (round->soon && round->ticks < TICKS_MAX)) {
         if (++round->ticks > TICKS_QUICK)
             pause_1ms();
         return true;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -100,7 +101,14 @@ open_databases(struct lmdb_store *l, bool create, struct errinfo *info)
     return rc == 0 ? ERR_OK : fail(info, rc, "cannot make the log's databases");
 }
 
-/* A file shorter than what its header counts opens fine and dies of SIGBUS at the first read. */
+/* Pages that a transaction took at the end of the file and gave up again are counted but never written:
+ * so many may be missing from a file that is sound. */
+#define UNWRITTEN_PAGES 64u
+
+/*
+ * A file shorter than what its header counts opens fine and dies of SIGBUS at the first read. A little
+ * may be missing: it is added as zeros, which LMDB takes for no page of its own should it need them.
+ */
 static enum err
 check_size(struct lmdb_store *l, struct errinfo *info)
 {
@@ -116,9 +124,13 @@ check_size(struct lmdb_store *l, struct errinfo *info)
     l->page_size = main_stat.ms_psize;
     l->map_bytes = env.me_mapsize;
     needed = ((uint64_t)env.me_last_pgno + 1) * main_stat.ms_psize;
-    if ((uint64_t)file.st_size < needed)
+    if ((uint64_t)file.st_size >= needed)
+        return ERR_OK;
+    if (needed - (uint64_t)file.st_size > (uint64_t)UNWRITTEN_PAGES * main_stat.ms_psize)
         return errinfo_set(info, ERR_BAD, "the log's file is cut: %llu bytes of %llu",
                            (unsigned long long)file.st_size, (unsigned long long)needed);
+    if (ftruncate(fd, (off_t)needed) != 0)
+        return errinfo_sys(info, ERR_IO, errno, "cannot complete the log's file");
     return ERR_OK;
 }
 

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -154,7 +155,7 @@ a_cut_file_is_moved_aside(void **state)
     data_path(f, path);
     define(f->s);
     for (i = 0; i < 5; i++) {
-        assert_int_equal(store_drive_commit_body(f->s, clock_used, 2000, 100), ERR_OK);
+        assert_int_equal(store_drive_commit_body(f->s, clock_used, 20000, 100), ERR_OK);
         (void)snprintf(node, sizeof(node), "%s", store_node_suffix(f->s));
         store_close(f->s);
         assert_int_equal(stat(path, &st), 0);
@@ -162,10 +163,33 @@ a_cut_file_is_moved_aside(void **state)
                                         : i == 1 ? 1
                                         : i == 2 ? 4096
                                         : i == 3 ? st.st_size / 2
-                                                 : st.st_size - 1),
+                                                 : st.st_size - 80 * 4096),
                          0);
         open_it(f);
         assert_started_empty(f, node, i + 1);
+    }
+}
+
+/* The end of a sound file may never have been written. If it was needed, that shows as damage, not as a crash. */
+static void
+a_short_end_is_no_crash(void **state)
+{
+    struct fixture *f = *state;
+    char path[STORE_DRIVE_DIR + 64];
+    struct store_usage usage;
+    struct store_scan scan;
+    struct stat st;
+    unsigned i;
+
+    data_path(f, path);
+    for (i = 0; i < 8; i++) {
+        assert_int_equal(store_drive_commit_body(f->s, clock_used, 20000, 100), ERR_OK);
+        store_close(f->s);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(truncate(path, i == 0 ? st.st_size - 1 : st.st_size - (off_t)i * 8 * 4096), 0);
+        open_it(f);
+        store_usage(f->s, &usage);
+        assert_int_equal(read_points(f->s, &scan) + scan.damaged, usage.last_seq - usage.first_seq + 1);
     }
 }
 
@@ -387,11 +411,44 @@ rights_are_refused_in_words(void **state)
     (void)chmod(f->dir, 0700);
 }
 
+/* A machine with little address space: as a limit on it, in a child, where no sanitizer needs it. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CAN_LIMIT_MAPS 0
+#else
+#define CAN_LIMIT_MAPS 1
+#endif
+
+static void
+a_map_that_cannot_be_had_is_halved(void **state)
+{
+    struct fixture *f = *state;
+    const struct rlimit limit = {300 * MB, 300 * MB};
+    pid_t pid;
+
+    store_close(f->s);
+    f->s = NULL;
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct store *s;
+
+        if (!CAN_LIMIT_MAPS || setrlimit(RLIMIT_AS, &limit) != 0)
+            _exit(7);
+        s = store_drive_open(f->dir, UINT64_C(1) << 33, STORE_SYNC_ALWAYS, clock_used);
+        _exit(store_map_bytes(s) >= 100 * MB && store_map_bytes(s) < 300 * MB &&
+                      store_drive_commit_body(s, clock_used, 100, 100) == ERR_OK
+                  ? 7
+                  : 1);
+    }
+    assert_int_equal(WEXITSTATUS(wait_child(pid)), 7);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_cut_file_is_moved_aside, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_short_end_is_no_crash, setup, teardown),
         cmocka_unit_test_setup_teardown(garbage_is_moved_aside, setup, teardown),
         cmocka_unit_test_setup_teardown(a_missing_file_gets_its_definitions_back, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_starts_without_usable_definitions, setup, teardown),
@@ -399,6 +456,7 @@ main(void)
         cmocka_unit_test_setup_teardown(a_damaged_chunk_is_counted_and_set_aside, setup, teardown),
         cmocka_unit_test_setup_teardown(a_second_process_is_told_who_has_it, setup, teardown),
         cmocka_unit_test_setup_teardown(rights_are_refused_in_words, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_map_that_cannot_be_had_is_halved, setup, teardown),
     };
 
     return cmocka_run_group_tests_name("store_files", tests, NULL, NULL);
