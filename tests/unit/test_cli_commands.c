@@ -381,8 +381,8 @@ test_export(void **state)
                "91"),
         ANSWER("200 OK", "",
                "{\"results\":[{\"series\":[{\"columns\":[\"property\",\"value\"],\"values\":"
-               "[[\"name\",\"a\\\"b\"],[\"type\",\"stdout\"]]}]}]}",
-               "104"),
+               "[[\"name\",\"a\"],[\"create\",\"CREATE SINK a;\\n\"]]}]}]}",
+               "113"),
         ANSWER("200 OK", "", "{\"results\":[{\"error\":\"sink not found\"}]}", "40"),
         NULL,
     };
@@ -396,7 +396,7 @@ test_export(void **state)
     assert_string_equal(r.err, "");
     assert_int_equal(r.code, 0);
     expect_part(p.requests[1], "q=SHOW%20SINK%20%22a%5C%22b%22");
-    expect_part(r.out, "CREATE SINK \"a\\\"b\"\n  TYPE stdout\n  INCLUDE ALL;\n");
+    expect_part(r.out, "CREATE SINK a;\n");
     stop(&p, 3);
 }
 
