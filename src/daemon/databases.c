@@ -3,6 +3,7 @@
  */
 #include "daemon/databases.h"
 
+#include "base/container.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -182,7 +183,7 @@ databases_has(const struct databases *d, struct slice name)
 static void
 change_is_over(struct mail *m)
 {
-    struct change *c = (struct change *)(void *)((char *)m - offsetof(struct change, mail));
+    struct change *c = CONTAINER_OF(m, struct change, mail);
     struct slice name = slice_from(c->op.key, sizeof(META_DATABASE) - 1);
 
     if (c->result == ERR_OK && c->op.kind == COMMITTER_DELETE)
@@ -198,7 +199,7 @@ change_is_over(struct mail *m)
 static void
 committed(struct committer_change *change, enum err result, const struct errinfo *info)
 {
-    struct change *c = (struct change *)(void *)((char *)change - offsetof(struct change, change));
+    struct change *c = CONTAINER_OF(change, struct change, change);
 
     c->result = result;
     if (info != NULL)

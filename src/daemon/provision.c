@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/container.h"
 #include "base/mem.h"
 #include "daemon/query_api.h"
 
@@ -39,7 +40,7 @@ saw_mark(void *arg, struct slice key, struct slice value)
 static void
 mark_is_set(struct mail *m)
 {
-    struct provision *p = (struct provision *)(void *)((char *)m - offsetof(struct provision, mail));
+    struct provision *p = CONTAINER_OF(m, struct provision, mail);
 
     p->done(p->arg, p->result == ERR_OK ? NULL : p->info.text);
 }
@@ -47,8 +48,7 @@ mark_is_set(struct mail *m)
 static void
 committed(struct committer_change *change, enum err result, const struct errinfo *info)
 {
-    struct provision *p
-        = (struct provision *)(void *)((char *)change - offsetof(struct provision, change));
+    struct provision *p = CONTAINER_OF(change, struct provision, change);
 
     p->result = result;
     if (info != NULL)

@@ -1,61 +1,16 @@
 /*
- * supervisor.c: see supervisor.h.
+ * supervisor.c: see supervisor.h. Changes are in supervisor_change.c.
  */
-#include "daemon/supervisor.h"
+#include "daemon/supervisor_internal.h"
 
 #include <assert.h>
-#include <pthread.h>
 
+#include "base/container.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "sink/sink_codec.h"
 #include "sink/sink.h"
 #include "sink/sink_types.h"
-
-#define META_SINK "meta_sink:"
-#define DEFINITION_MAX (1u << 20)
-
-/* A sink that exists. */
-struct entry {
-    struct sink_def def;
-    struct runner *runner; /* NULL: the service is off, or it waits for its predecessor */
-};
-
-/* A runner whose sink was dropped, until its thread has ended. */
-struct leaving {
-    struct runner *runner;
-    char *name;
-    struct leaving *next;
-};
-
-enum change_kind { CHANGE_NONE, CHANGE_CREATE, CHANGE_REPLACE, CHANGE_DROP };
-
-struct supervisor {
-    struct supervisor_config config;
-    struct runner_config runner_config;
-    struct store_reader *reader;
-    struct entry *entries[STORE_SINKS_MAX]; /* by name */
-    size_t count;
-    struct leaving *leaving;
-    uint32_t next_id;
-    bool stopping;
-
-    struct mail reap; /* posted by a runner that ends */
-    bool reap_posted; /* private to ended() and its lock */
-    pthread_mutex_t reap_lock;
-
-    /* The change under way. */
-    enum change_kind kind;
-    struct entry *changing; /* what it makes, or what it ends */
-    struct buf key, value;
-    struct committer_op ops[3];
-    struct committer_change change;
-    struct mail change_mail;
-    enum err result;
-    struct errinfo result_info;
-    supervisor_done *done;
-    void *done_arg;
-};
 
 /* ---- runners ------------------------------------------------------------------------------------ */
 
@@ -86,9 +41,8 @@ is_leaving(const struct supervisor *s, const char *name)
     return false;
 }
 
-/* Start the runner, unless the service is off or a predecessor of that name still holds its connection. */
-static void
-start_runner(struct supervisor *s, struct entry *e)
+void
+supervisor_start_runner(struct supervisor *s, struct entry *e)
 {
     struct errinfo info;
     struct log_line line = {.event = "failed", .sink = e->def.name, .error = info.text};
@@ -105,8 +59,7 @@ start_runner(struct supervisor *s, struct entry *e)
 static void
 reap(struct mail *m)
 {
-    struct supervisor *s
-        = (struct supervisor *)(void *)((char *)m - offsetof(struct supervisor, reap));
+    struct supervisor *s = CONTAINER_OF(m, struct supervisor, reap);
 
     pthread_mutex_lock(&s->reap_lock);
     s->reap_posted = false;
@@ -124,12 +77,11 @@ reap(struct mail *m)
         mem_free(l);
     }
     for (size_t i = 0; i < s->count; i++)
-        start_runner(s, s->entries[i]);
+        supervisor_start_runner(s, s->entries[i]);
 }
 
-/* The sink of ${e} is gone from the store; let its runner end by itself. */
-static void
-let_go(struct supervisor *s, struct entry *e)
+void
+supervisor_let_go(struct supervisor *s, struct entry *e)
 {
     if (e->runner != NULL) {
         struct leaving *l = mem_zalloc(sizeof(*l));
@@ -151,8 +103,8 @@ let_go(struct supervisor *s, struct entry *e)
 
 /* ---- the table ------------------------------------------------------------------------------------- */
 
-static size_t
-place_of(const struct supervisor *s, struct slice name, bool *found)
+size_t
+supervisor_place(const struct supervisor *s, struct slice name, bool *found)
 {
     size_t low = 0, high = s->count;
 
@@ -173,11 +125,11 @@ place_of(const struct supervisor *s, struct slice name, bool *found)
     return low;
 }
 
-static void
-insert(struct supervisor *s, struct entry *e)
+void
+supervisor_insert(struct supervisor *s, struct entry *e)
 {
     bool found;
-    size_t at = place_of(s, slice_of(e->def.name), &found);
+    size_t at = supervisor_place(s, slice_of(e->def.name), &found);
 
     assert(!found && s->count < STORE_SINKS_MAX);
     memmove(&s->entries[at + 1], &s->entries[at], (s->count - at) * sizeof(s->entries[0]));
@@ -185,11 +137,11 @@ insert(struct supervisor *s, struct entry *e)
     s->count++;
 }
 
-static void
-take_out(struct supervisor *s, const struct entry *e)
+void
+supervisor_take_out(struct supervisor *s, const struct entry *e)
 {
     bool found;
-    size_t at = place_of(s, slice_of(e->def.name), &found);
+    size_t at = supervisor_place(s, slice_of(e->def.name), &found);
 
     assert(found);
     s->count--;
@@ -212,7 +164,7 @@ const struct sink_def *
 supervisor_find(const struct supervisor *s, struct slice name)
 {
     bool found;
-    size_t at = place_of(s, name, &found);
+    size_t at = supervisor_place(s, name, &found);
 
     return found ? &s->entries[at]->def : NULL;
 }
@@ -230,11 +182,11 @@ supervisor_flush_interval_ms(const struct supervisor *s, const struct sink_def *
                                        : s->runner_config.default_flush_interval_ms;
 }
 
-static struct entry *
-entry_of(const struct supervisor *s, const struct sink_def *def)
+struct entry *
+supervisor_entry(const struct supervisor *s, const struct sink_def *def)
 {
     bool found;
-    size_t at = place_of(s, slice_of(def->name), &found);
+    size_t at = supervisor_place(s, slice_of(def->name), &found);
 
     assert(found);
     return s->entries[at];
@@ -243,7 +195,7 @@ entry_of(const struct supervisor *s, const struct sink_def *def)
 void
 supervisor_view(struct supervisor *s, const struct sink_def *def, struct supervisor_view *out)
 {
-    const struct entry *e = entry_of(s, def);
+    const struct entry *e = supervisor_entry(s, def);
     struct store_usage usage;
     uint64_t last;
 
@@ -273,9 +225,8 @@ supervisor_oldest_age(struct supervisor *s, const struct sink_def *def, int64_t 
 
 /* ---- start and stop ------------------------------------------------------------------------------------ */
 
-/* Whether the log may lose this sink's oldest points to make room. */
-static bool
-may_lose(const struct supervisor *s, const struct sink_def *def)
+bool
+supervisor_may_lose(const struct supervisor *s, const struct sink_def *def)
 {
     enum { INHERIT, REJECT, DROP_OLDEST };
     int64_t choice = sink_def_number(def, "on_full");
@@ -308,8 +259,8 @@ load_one(void *arg, struct slice key, struct slice value)
         mem_free(e);
         return;
     }
-    insert(s, e);
-    committer_set_policy(s->config.committer, e->def.id, may_lose(s, &e->def));
+    supervisor_insert(s, e);
+    committer_set_policy(s->config.committer, e->def.id, supervisor_may_lose(s, &e->def));
 }
 
 static void
@@ -359,7 +310,7 @@ supervisor_open(struct supervisor **out, const struct supervisor_config *config,
         return err;
     }
     for (size_t i = 0; i < s->count; i++)
-        start_runner(s, s->entries[i]);
+        supervisor_start_runner(s, s->entries[i]);
     *out = s;
     return ERR_OK;
 }
@@ -436,14 +387,13 @@ supervisor_close(struct supervisor *s)
     mem_free(s);
 }
 
-/* Hand a runner its definition anew: it reads its files again and retries at once. */
-static void
-refresh(struct supervisor *s, struct entry *e)
+void
+supervisor_refresh(struct supervisor *s, struct entry *e)
 {
     struct log_line line = {.event = "failed", .sink = e->def.name};
 
     if (e->runner == NULL)
-        start_runner(s, e);
+        supervisor_start_runner(s, e);
     else if (runner_alter(e->runner, &e->def) != ERR_OK)
         log_event(LOG_ERROR, &line, "no memory for the changed definition; it applies at the next start");
 }
@@ -452,195 +402,5 @@ void
 supervisor_reload(struct supervisor *s)
 {
     for (size_t i = 0; i < s->count; i++)
-        refresh(s, s->entries[i]);
-}
-
-/* ---- changes ----------------------------------------------------------------------------------------------- */
-
-static void
-finish_change(struct supervisor *s)
-{
-    struct entry *e = s->changing;
-    struct entry *old;
-
-    switch (s->kind) {
-    case CHANGE_NONE:
-        break;
-    case CHANGE_CREATE:
-        insert(s, e);
-        start_runner(s, e);
-        break;
-    case CHANGE_REPLACE:
-        old = entry_of(s, &e->def);
-        sink_def_free(&old->def);
-        old->def = e->def;
-        mem_free(e);
-        refresh(s, old);
-        break;
-    case CHANGE_DROP:
-        take_out(s, e);
-        let_go(s, e);
-        break;
-    }
-}
-
-static void
-give_up_change(struct supervisor *s)
-{
-    if (s->kind != CHANGE_DROP) {
-        sink_def_free(&s->changing->def);
-        mem_free(s->changing);
-    }
-}
-
-/* On the loop's thread: the change was committed, or not. */
-static void
-change_is_over(struct mail *m)
-{
-    struct supervisor *s
-        = (struct supervisor *)(void *)((char *)m - offsetof(struct supervisor, change_mail));
-
-    if (s->result == ERR_OK)
-        finish_change(s);
-    else
-        give_up_change(s);
-    s->kind = CHANGE_NONE;
-    s->changing = NULL;
-    buf_wipe(&s->value);
-    s->done(s->done_arg, s->result, &s->result_info);
-}
-
-/* On the committer's thread. */
-static void
-change_committed(struct committer_change *change, enum err result, const struct errinfo *info)
-{
-    struct supervisor *s
-        = (struct supervisor *)(void *)((char *)change - offsetof(struct supervisor, change));
-
-    s->result = result;
-    s->result_info = info != NULL ? *info : (struct errinfo){ERR_OK, 0, ""};
-    mailbox_post(s->config.mailbox, &s->change_mail);
-}
-
-static enum err
-set_key(struct supervisor *s, struct slice name)
-{
-    buf_clear(&s->key);
-    if (buf_add_text(&s->key, META_SINK) != ERR_OK)
-        return ERR_NOMEM;
-    return buf_add(&s->key, name);
-}
-
-static void
-begin_change(struct supervisor *s, enum change_kind kind, struct entry *e, size_t ops,
-             supervisor_done *done, void *arg)
-{
-    s->kind = kind;
-    s->changing = e;
-    s->done = done;
-    s->done_arg = arg;
-    s->change_mail.call = change_is_over;
-    s->change = (struct committer_change){.ops = s->ops, .count = ops, .done = change_committed};
-    committer_change(s->config.committer, &s->change);
-}
-
-/* The definition's bytes in s->value and an entry that holds it; ${def} is taken over in any case. */
-static enum err
-prepare(struct supervisor *s, struct sink_def *def, struct entry **out, struct errinfo *info)
-{
-    struct entry *e = mem_zalloc(sizeof(*e));
-    enum err err = ERR_OK;
-
-    buf_clear(&s->value);
-    if (e == NULL || set_key(s, slice_of(def->name)) != ERR_OK)
-        err = errinfo_set(info, ERR_NOMEM, "no memory for sink \"%.60s\"", def->name);
-    else if (sink_codec_encode(def, &s->value) != ERR_OK)
-        err = errinfo_set(info, ERR_RANGE, "the definition of sink \"%.60s\" is larger than %u bytes",
-                          def->name, DEFINITION_MAX);
-    if (err != ERR_OK) {
-        sink_def_free(def);
-        mem_free(e);
-        return err;
-    }
-    e->def = *def;
-    *def = (struct sink_def){0};
-    *out = e;
-    return ERR_OK;
-}
-
-static enum err
-refuse(struct sink_def *def, struct errinfo *info)
-{
-    sink_def_free(def);
-    return errinfo_set(info, ERR_BUSY, "another change of the sinks is under way");
-}
-
-enum err
-supervisor_create(struct supervisor *s, struct sink_def *def, bool earliest,
-                  supervisor_done *done, void *arg, struct errinfo *info)
-{
-    struct entry *e;
-    enum err err;
-
-    assert(supervisor_find(s, slice_of(def->name)) == NULL);
-    if (s->kind != CHANGE_NONE)
-        return refuse(def, info);
-    if (s->count == STORE_SINKS_MAX) {
-        sink_def_free(def);
-        return errinfo_set(info, ERR_RANGE, "there are %d sinks already, the most there can be",
-                           STORE_SINKS_MAX);
-    }
-    def->id = s->next_id;
-    def->created_ns = clock_wall_ns(s->config.clock);
-    err = prepare(s, def, &e, info);
-    if (err != ERR_OK)
-        return err;
-    s->next_id++;
-    s->ops[0] = (struct committer_op){.kind = COMMITTER_PUT, .key = buf_peek(&s->key), .value = buf_peek(&s->value)};
-    s->ops[1] = (struct committer_op){.kind = COMMITTER_SINK_CREATE,
-                                      .sink = e->def.id,
-                                      .earliest = earliest,
-                                      .may_lose = may_lose(s, &e->def)};
-    begin_change(s, CHANGE_CREATE, e, 2, done, arg);
-    return ERR_OK;
-}
-
-enum err
-supervisor_replace(struct supervisor *s, struct sink_def *def, supervisor_done *done, void *arg,
-                   struct errinfo *info)
-{
-    struct entry *e;
-    enum err err;
-
-    assert(supervisor_find(s, slice_of(def->name)) != NULL);
-    if (s->kind != CHANGE_NONE)
-        return refuse(def, info);
-    err = prepare(s, def, &e, info);
-    if (err != ERR_OK)
-        return err;
-    s->ops[0] = (struct committer_op){.kind = COMMITTER_PUT, .key = buf_peek(&s->key), .value = buf_peek(&s->value)};
-    s->ops[1] = (struct committer_op){
-        .kind = COMMITTER_SINK_POLICY, .sink = e->def.id, .may_lose = may_lose(s, &e->def)};
-    begin_change(s, CHANGE_REPLACE, e, 2, done, arg);
-    return ERR_OK;
-}
-
-enum err
-supervisor_drop(struct supervisor *s, struct slice name, supervisor_done *done, void *arg,
-                struct errinfo *info)
-{
-    bool found;
-    size_t at = place_of(s, name, &found);
-    struct entry *e;
-
-    assert(found);
-    e = s->entries[at];
-    if (s->kind != CHANGE_NONE)
-        return errinfo_set(info, ERR_BUSY, "another change of the sinks is under way");
-    if (set_key(s, name) != ERR_OK)
-        return errinfo_set(info, ERR_NOMEM, "no memory to drop sink \"%.60s\"", e->def.name);
-    s->ops[0] = (struct committer_op){.kind = COMMITTER_DELETE, .key = buf_peek(&s->key)};
-    s->ops[1] = (struct committer_op){.kind = COMMITTER_SINK_DROP, .sink = e->def.id};
-    begin_change(s, CHANGE_DROP, e, 2, done, arg);
-    return ERR_OK;
+        supervisor_refresh(s, s->entries[i]);
 }

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 
+#include "base/container.h"
 #include "base/mem.h"
 #include "daemon/daemon.h"
 #include "daemon/server_budget.h"
@@ -300,7 +301,7 @@ answer(const struct write *w, struct server_call *call)
 static void
 commit_is_over(struct mail *m)
 {
-    struct write *w = (struct write *)(void *)((char *)m - offsetof(struct write, mail));
+    struct write *w = CONTAINER_OF(m, struct write, mail);
     struct daemon *daemon = w->daemon;
     struct server_call *call = server_call_find(daemon->server, w->ticket);
 
@@ -323,7 +324,7 @@ commit_is_over(struct mail *m)
 static void
 committed(struct committer_body *body, enum err result, const struct errinfo *info)
 {
-    struct write *w = (struct write *)(void *)((char *)body - offsetof(struct write, body));
+    struct write *w = CONTAINER_OF(body, struct write, body);
 
     w->result = result;
     if (info != NULL)
