@@ -9,6 +9,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+/* The longest measurement there is, with a NUL: a line's key is no longer. */
+#define NAME_MAX_BYTES 65536u
+
 /* Names longer than this are judged anew each time. */
 #define REMEMBERED_NAME 62
 #define REMEMBERED 256
@@ -22,7 +25,8 @@ struct remembered {
 struct filter {
     const struct sink_def *def;
     regex_t *include, *exclude; /* one a selector; only those of SELECTOR_REGEX are compiled */
-    struct buf text;            /* a name with its NUL, for regexec */
+    struct buf text;            /* a name with its NUL, for regexec; made when it is opened */
+    bool failed; /* an expression could not be asked since the last filter_failed() */
     struct remembered seen[REMEMBERED];
 };
 
@@ -47,8 +51,8 @@ compile_list(regex_t **out, const struct selector_list *list, struct errinfo *in
     if (compiled == NULL)
         return errinfo_set(info, ERR_NOMEM, "no memory for a filter");
     for (size_t i = 0; i < list->count; i++) {
-        if (list->list[i].kind == SELECTOR_REGEX
-            && regcomp(&compiled[i], list->list[i].text, REG_EXTENDED | REG_NOSUB) != 0) {
+        if (list->list[i].kind == SELECTOR_REGEX &&
+            regcomp(&compiled[i], list->list[i].text, REG_EXTENDED | REG_NOSUB) != 0) {
             struct selector_list before = {list->list, i};
 
             free_list(compiled, &before);
@@ -60,6 +64,16 @@ compile_list(regex_t **out, const struct selector_list *list, struct errinfo *in
     return ERR_OK;
 }
 
+static bool
+has_regex(const struct selector_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->list[i].kind == SELECTOR_REGEX)
+            return true;
+    }
+    return false;
+}
+
 enum err
 filter_open(struct filter **out, const struct sink_def *def, struct errinfo *info)
 {
@@ -69,10 +83,13 @@ filter_open(struct filter **out, const struct sink_def *def, struct errinfo *inf
     if (f == NULL)
         return errinfo_set(info, ERR_NOMEM, "no memory for a filter");
     f->def = def;
-    buf_init(&f->text, 128 * 1024);
+    buf_init(&f->text, NAME_MAX_BYTES);
     err = compile_list(&f->include, &def->include, info);
     if (err == ERR_OK)
         err = compile_list(&f->exclude, &def->exclude, info);
+    if (err == ERR_OK && (has_regex(&def->include) || has_regex(&def->exclude)) &&
+        buf_reserve(&f->text, NAME_MAX_BYTES) == NULL)
+        err = errinfo_set(info, ERR_NOMEM, "no memory for a filter");
     if (err != ERR_OK) {
         filter_close(f);
         return err;
@@ -104,21 +121,25 @@ filter_database(struct filter *f, struct slice database)
     return list->count == 0;
 }
 
-/* A name may hold NUL bytes, which regexec cannot see: they stand as 0x01 there. A name for which
- * there is no memory does not match. */
+/* A name may hold NUL bytes, which regexec cannot see: they stand as 0x01 there. */
 static bool
 regex_matches(struct filter *f, const regex_t *compiled, struct slice name)
 {
     uint8_t *text;
+    int code;
 
     buf_clear(&f->text);
     text = buf_reserve(&f->text, name.n + 1);
-    if (text == NULL)
+    if (text == NULL) {
+        f->failed = true;
         return false;
+    }
     for (size_t i = 0; i < name.n; i++)
         text[i] = name.p[i] == 0 ? 1 : name.p[i];
     text[name.n] = 0;
-    return regexec(compiled, (const char *)text, 0, NULL, 0) == 0;
+    code = regexec(compiled, (const char *)text, 0, NULL, 0);
+    f->failed = f->failed || (code != 0 && code != REG_NOMATCH);
+    return code == 0;
 }
 
 static bool
@@ -165,11 +186,23 @@ filter_measurement(struct filter *f, struct slice name)
         return judge(f, name);
     seen = &f->seen[crc32c(0, name.p, name.n) % REMEMBERED];
     if (!slice_eq(slice_make(seen->name, seen->length), name)) {
+        seen->length = 0;
         seen->wanted = judge(f, name);
+        if (f->failed)
+            return seen->wanted != 0;
         seen->length = (uint8_t)name.n;
         memcpy(seen->name, name.p, name.n);
     }
     return seen->wanted != 0;
+}
+
+bool
+filter_failed(struct filter *f)
+{
+    bool failed = f->failed;
+
+    f->failed = false;
+    return failed;
 }
 
 static bool

@@ -25,6 +25,10 @@ void filter_close(struct filter *f);
 bool filter_database(struct filter *f, struct slice database);
 bool filter_measurement(struct filter *f, struct slice name);
 
+/* filter_failed(f): whether there was no memory to ask an expression since the last call: what was judged
+ * meanwhile may be wrong and is to be judged again. A name itself never needs memory. */
+bool filter_failed(struct filter *f);
+
 /* filter_want(f): the same as store_read wants it. */
 struct store_want filter_want(struct filter *f);
 

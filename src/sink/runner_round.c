@@ -227,7 +227,7 @@ runner_round_gather(struct runner_round *rr, struct errinfo *info)
     want = filter_want(rr->filter);
     err = store_read(rr->reader, rr->passed, &want, (size_t)rr->batch_size, rr->max_bytes,
                      &rr->round.points, &scan, info);
-    if (round_open_new(&rr->round, known) != ERR_OK) {
+    if (filter_failed(rr->filter) || round_open_new(&rr->round, known) != ERR_OK) {
         runner_round_end(rr);
         return errinfo_set(info, ERR_NOMEM, "no memory for a batch of sink \"%s\"", rr->def->name);
     }
