@@ -17,9 +17,9 @@
 /* Stacks: pages that are never touched cost nothing; sanitizers need more. */
 #define STACK_BYTES (512 * 1024)
 
-/* Log lines of one sink that is in trouble: four at once, then four a minute. */
-#define LOG_BURST 4
-#define LOG_EVERY_MS 15000
+/* Log lines of one sink that is in trouble: two at once, then one in half a minute: never more than four a minute. */
+#define LOG_BURST 2
+#define LOG_EVERY_MS 30000
 
 /* What may end a wait of the thread, beside its deadline. */
 enum phase {
@@ -48,7 +48,8 @@ struct runner {
     struct runner_round round;
     struct backoff backoff;
     int64_t retry_at;      /* no try before this time */
-    bool in_trouble;       /* the last try failed: the next success is a recovery */
+    bool in_trouble;       /* the last try failed */
+    bool trouble_logged;   /* and the log says so: the next success is a recovery */
     struct log_limit limit;
 };
 
@@ -183,6 +184,7 @@ log_trouble(struct runner *r, const char *event, unsigned attempt, const struct 
 
     if (!log_allow(&r->limit, clock_mono_ms(r->config.clock)))
         return;
+    r->trouble_logged = true;
     held = r->limit.held_back;
     r->limit.held_back = 0;
     if (held > 0)
@@ -243,9 +245,9 @@ succeeded(struct runner *r)
 
     backoff_reset(&r->backoff);
     r->retry_at = 0;
-    if (r->in_trouble)
+    if (r->trouble_logged)
         log_event(LOG_INFO, &line, NULL);
-    r->in_trouble = false;
+    r->in_trouble = r->trouble_logged = false;
     set_status(r, RUNNER_RUNNING, NULL);
 }
 
@@ -346,17 +348,26 @@ deliver(struct runner *r)
 
 /* ---- the main loop ---------------------------------------------------------------------------------- */
 
+static int64_t
+earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Until when there is nothing to do, if nobody wakes us. */
 static int64_t
 next_deadline(struct runner *r)
 {
-    if (r->def.paused)
-        return DEADLINE_NEVER;
-    if (r->round.more)
+    const struct runner_round *rr = &r->round;
+    int64_t at = DEADLINE_NEVER;
+
+    if (rr->more)
         return 0;
-    if (r->round.due_ms < DEADLINE_NEVER)
-        return r->round.due_ms > r->retry_at ? r->round.due_ms : r->retry_at;
-    return r->connected || r->dormant ? DEADLINE_NEVER : r->retry_at;
+    if (rr->due_ms < DEADLINE_NEVER)
+        at = rr->due_ms > r->retry_at ? rr->due_ms : r->retry_at;
+    else if (!r->connected && !r->dormant)
+        at = r->retry_at;
+    return rr->read_at_ms > 0 ? earlier(at, rr->read_at_ms) : at;
 }
 
 static void

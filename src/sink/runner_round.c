@@ -8,6 +8,9 @@
 
 enum { REJECT_TO_DEAD_LETTER, REJECT_DROPS, REJECT_BLOCKS }; /* the words of the option on_reject */
 
+/* After a failure to read the log, or for want of memory. */
+#define READ_PAUSE_MS 1000
+
 /* Bytes of points in one round of a type that has no limit of its own. */
 #define MAX_BYTES 1000000
 
@@ -212,26 +215,36 @@ take_scan(struct runner_round *rr, size_t known, const struct store_scan *scan)
     }
 }
 
-enum err
-runner_round_gather(struct runner_round *rr, struct errinfo *info)
+static enum err
+read_log(struct runner_round *rr, struct errinfo *info)
 {
-    struct store_want want;
+    struct store_want want = filter_want(rr->filter);
     struct store_scan scan;
     size_t known = rr->round.points.count;
-    enum err err = use_definition(rr, info);
+    enum err err = store_read(rr->reader, rr->passed, &want, (size_t)rr->batch_size, rr->max_bytes,
+                              &rr->round.points, &scan, info);
 
-    rr->more = false;
-    if (err != ERR_OK || !follow_cursor(rr) || rr->sealed)
-        return err;
-    known = rr->round.points.count;
-    want = filter_want(rr->filter);
-    err = store_read(rr->reader, rr->passed, &want, (size_t)rr->batch_size, rr->max_bytes,
-                     &rr->round.points, &scan, info);
     if (filter_failed(rr->filter) || round_open_new(&rr->round, known) != ERR_OK) {
         runner_round_end(rr);
         return errinfo_set(info, ERR_NOMEM, "no memory for a batch of sink \"%s\"", rr->def->name);
     }
     take_scan(rr, known, &scan);
+    return err;
+}
+
+enum err
+runner_round_gather(struct runner_round *rr, struct errinfo *info)
+{
+    int64_t now = clock_mono_ms(rr->config->clock);
+    enum err err;
+
+    rr->more = false;
+    if (now < rr->read_at_ms)
+        return ERR_OK;
+    err = use_definition(rr, info);
+    if (err == ERR_OK && follow_cursor(rr) && !rr->sealed)
+        err = read_log(rr, info);
+    rr->read_at_ms = err == ERR_OK ? 0 : clock_after(now, READ_PAUSE_MS);
     return err;
 }
 
@@ -291,7 +304,7 @@ runner_round_arm(struct runner_round *rr, bool reading)
     uint64_t missing = rr->batch_size - rr->round.points.count;
     uint64_t seq = rr->passed + (rr->round.points.count == 0 ? 1 : missing);
 
-    if (!reading || rr->sealed)
+    if (!reading || rr->sealed || rr->read_at_ms > 0)
         seq = UINT64_MAX;
     committer_arm(rr->config->committer, rr->def->id, seq,
                   rr->unsettled && rr->config->cursor_delay_ms == 0);
