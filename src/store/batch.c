@@ -128,7 +128,8 @@ batch_source(struct batch *b, struct slice database, struct slice policy)
     if (grow(&sources, b->source_count, &b->source_cap, sizeof(*b->sources)) != ERR_OK)
         return ERR_NOMEM;
     b->sources = sources;
-    if (copy(b, database, &source.database) != ERR_OK || copy(b, policy, &source.policy) != ERR_OK) {
+    if (copy(b, database, &source.database) != ERR_OK ||
+        copy(b, policy, &source.policy) != ERR_OK) {
         buf_cut(&b->bytes, length);
         return ERR_NOMEM;
     }

@@ -60,8 +60,8 @@ committer_append(struct committer *c, struct committer_body *body)
     if (c->full_bytes != 0 && body->chunks.n >= c->full_bytes) {
         err = ERR_FULL;
     } else if (c->stopping ||
-               (c->queue_bytes > 0 && c->queue_bytes + c->waiting_bytes + body->chunks.n >
-                                          c->options.queue_max_bytes)) {
+               (c->queue_bytes > 0 &&
+                c->queue_bytes + c->waiting_bytes + body->chunks.n > c->options.queue_max_bytes)) {
         err = ERR_BUSY;
     } else {
         body->points = 0;
@@ -257,8 +257,8 @@ init(struct committer *c, struct store *store, const struct committer_options *o
 }
 
 enum err
-committer_start(struct committer **out, struct store *store, const struct committer_options *options,
-                struct errinfo *info)
+committer_start(struct committer **out, struct store *store,
+                const struct committer_options *options, struct errinfo *info)
 {
     struct committer *c = mem_zalloc(sizeof(*c));
     enum err err;

@@ -14,19 +14,22 @@
 #include "base/buf.h"
 #include "store/committer.h"
 
-#define COMMITTER_GROUP_BYTES (8u * 1024 * 1024) /* bodies of one transaction, and what interval mode holds back */
-#define COMMITTER_RETRY_MS 1000                  /* after a commit that failed */
-#define COMMITTER_DELETE_MIN (256u * 1024)       /* bytes deleted in one transaction when room is scarce */
+/* Bodies of one transaction, and what interval mode holds back at most. */
+#define COMMITTER_GROUP_BYTES (8u * 1024 * 1024)
+/* After a commit that failed. */
+#define COMMITTER_RETRY_MS 1000
+/* Bytes deleted in one transaction when room is scarce. */
+#define COMMITTER_DELETE_MIN (256u * 1024)
 
 struct committer_sink {
     uint32_t id;
     bool live;     /* its record is committed; else it is being created */
     bool dropping; /* by the transaction at hand */
     bool may_lose;
-    bool dirty;        /* next is not what is committed */
-    uint64_t version;  /* of next */
-    uint64_t taken;    /* the version in the transaction at hand */
-    int64_t due_ms;    /* when it is dirty: by when it is to be committed */
+    bool dirty;       /* next is not what is committed */
+    uint64_t version; /* of next */
+    uint64_t taken;   /* the version in the transaction at hand */
+    int64_t due_ms;   /* when it is dirty: by when it is to be committed */
     struct store_record next, committed, in_txn;
     const struct wake *wake;
     uint64_t arm_seq; /* UINT64_MAX: not armed */
@@ -47,16 +50,16 @@ struct committer {
     pthread_cond_t work;
     bool stopping, flush;
     struct committer_list queue;
-    size_t queue_bytes;       /* of bodies not answered yet */
-    size_t waiting_bytes;     /* of chunks answered, not committed */
-    int64_t gather_until_us;  /* commit_delay_us after the first of them */
-    size_t gathered_bytes;    /* of bodies in the queue */
+    size_t queue_bytes;      /* of bodies not answered yet */
+    size_t waiting_bytes;    /* of chunks answered, not committed */
+    int64_t gather_until_us; /* commit_delay_us after the first of them */
+    size_t gathered_bytes;   /* of bodies in the queue */
     struct committer_change *changes, *changes_last;
     struct committer_sink *sinks[STORE_SINKS_MAX];
     size_t sink_count;
-    uint64_t last_seq; /* committed */
-    uint64_t full_bytes;     /* a body of so many did not fit; 0: room is not known to be short */
-    int64_t full_until_ms;   /* then it is tried again anyway */
+    uint64_t last_seq;     /* committed */
+    uint64_t full_bytes;   /* a body of so many did not fit; 0: room is not known to be short */
+    int64_t full_until_ms; /* then it is tried again anyway */
     struct committer_stats stats;
 
     /* the thread's own */
@@ -64,26 +67,26 @@ struct committer {
     size_t waiting_max;
     uint64_t waiting_need; /* bytes of room, when there are some */
     int64_t waiting_due_ms;
-    int64_t retry_ms;  /* no retry of steps before */
-    int64_t delete_ms; /* when to go on deleting; DEADLINE_NEVER: nothing known */
-    int64_t age_ms;    /* when to look for what is too old */
+    int64_t retry_ms;       /* no retry of steps before */
+    int64_t delete_ms;      /* when to go on deleting; DEADLINE_NEVER: nothing known */
+    int64_t age_ms;         /* when to look for what is too old */
     uint64_t delete_budget; /* halved when a deletion failed */
 };
 
 /* One round: what was taken from the queue, until all of it is answered. The thread's own. */
 struct committer_round {
-    struct committer_list bodies;   /* not stored yet */
-    struct committer_list stored;   /* in the transaction at hand */
+    struct committer_list bodies;     /* not stored yet */
+    struct committer_list stored;     /* in the transaction at hand */
     struct committer_change *changes; /* in the transaction at hand */
     bool waiting_stored;
-    bool worth;          /* the transaction holds something */
-    bool squeezed;       /* LMDB found no page: small steps */
-    bool progress;       /* something was deleted */
-    bool soon;           /* there is room, but in pages that cannot be used yet */
-    bool steps;          /* dirty records were put */
-    uint64_t blocked;    /* bytes the first body needs that did not fit; 0: all fit */
-    uint64_t wanted;     /* what all of these need */
-    uint64_t appended;   /* points */
+    bool worth;        /* the transaction holds something */
+    bool squeezed;     /* LMDB found no page: small steps */
+    bool progress;     /* something was deleted */
+    bool soon;         /* there is room, but in pages that cannot be used yet */
+    bool steps;        /* dirty records were put */
+    uint64_t blocked;  /* bytes the first body needs that did not fit; 0: all fit */
+    uint64_t wanted;   /* what all of these need */
+    uint64_t appended; /* points */
     unsigned spoilt, ticks;
 };
 
@@ -130,24 +133,30 @@ struct committer_sink *committer_find(struct committer *c, uint32_t id);
 struct committer_sink *committer_add_sink(struct committer *c, const struct store_record *record);
 void committer_remove_sink(struct committer *c, struct committer_sink *sink);
 
-/* committer_move(c, sink, to, reason): pass the points up to ${to} on behalf of its runner, counted dropped. */
-void committer_move(struct committer *c, struct committer_sink *sink, uint64_t to, enum store_drop reason);
+/* committer_move(c, sink, to, reason): pass the points up to ${to} on behalf of its runner,
+ * counted dropped. */
+void committer_move(struct committer *c, struct committer_sink *sink, uint64_t to,
+                    enum store_drop reason);
 
-/* committer_put_records(c, info): put what is dirty into the transaction; takes the mutex itself. ${any}: there was. */
+/* committer_put_records(c, info): put what is dirty into the transaction; takes the mutex itself.
+ * ${any}: there was. */
 enum err committer_put_records(struct committer *c, bool *any, struct errinfo *info) MUST_USE;
-void committer_settle_sinks(struct committer *c, bool committed); /* of the transaction that ended */
+
+/* committer_settle_sinks(c, committed): the transaction at hand ended so. */
+void committer_settle_sinks(struct committer *c, bool committed);
 void committer_wake_sinks(struct committer *c);
 
 /* committer_room_changed(c): what was refused for want of room may be tried again. */
 void committer_room_changed(struct committer *c);
 
-/* committer_passed(c, seq): the last number that all sinks have passed; false when there is no sink. */
+/* committer_passed(c, seq): the last number that all sinks have passed; false when there is no
+ * sink. */
 bool committer_passed(const struct committer *c, uint64_t *seq);
 
 /* ---- committer_room.c: within a transaction; not under the mutex ---- */
 
-/* committer_make_room(c, round, info): delete what may go, and for round->blocked make sinks that may lose points
- * lose the oldest. Bounded: what is left goes in the next transaction. */
+/* committer_make_room(c, round, info): delete what may go, and for round->blocked make sinks that
+ * may lose points lose the oldest. Bounded: what is left goes in the next transaction. */
 enum err committer_make_room(struct committer *c, struct committer_round *round,
                              struct errinfo *info) MUST_USE;
 

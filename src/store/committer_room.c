@@ -13,8 +13,8 @@
 #define EXPIRE_EVERY_MS 1000
 #define EXPIRE_LATEST_MS 60000 /* a clock that is set makes things old at once */
 
-/* Bytes to delete in one transaction: a share of what is free, be it only the reserve, for the pages that it copies
- * and the list of those it frees must be found there. */
+/* Bytes to delete in one transaction: a share of what is free, be it only the reserve, for the
+ * pages that it copies and the list of those it frees must be found there. */
 static uint64_t
 budget(struct committer *c, uint64_t room)
 {
@@ -30,8 +30,8 @@ budget(struct committer *c, uint64_t room)
 
 /* Delete what ends at or before ${seq}, at most ${most} bytes of what is ${*left}. */
 static enum err
-drop(struct committer *c, struct committer_round *round, uint64_t seq, uint64_t most, uint64_t *left,
-     bool expired, struct errinfo *info)
+drop(struct committer *c, struct committer_round *round, uint64_t seq, uint64_t most,
+     uint64_t *left, bool expired, struct errinfo *info)
 {
     uint64_t deleted;
     enum err err;
@@ -49,8 +49,8 @@ drop(struct committer *c, struct committer_round *round, uint64_t seq, uint64_t 
     return ERR_OK;
 }
 
-/* What all have passed stays up to keep_delivered_bytes, as long as nobody needs its room. The share of
- * the log that it takes is reckoned from its share of the points. */
+/* What all have passed stays up to keep_delivered_bytes, as long as nobody needs its room. The
+ * share of the log that it takes is reckoned from its share of the points. */
 static uint64_t
 not_kept(struct committer *c, uint64_t passed)
 {

@@ -1,8 +1,8 @@
 /*
  * committer_sinks.c: what the committer knows of each sink, and waking its runner.
  *
- * A sink has its record twice: as committed, and as it will be. A step changes the second at once; a
- * transaction takes a copy of it, and only its success makes that the first.
+ * A sink has its record twice: as committed, and as it will be. A step changes the second at
+ * once; a transaction takes a copy of it, and only its success makes that the first.
  */
 #include <assert.h>
 
@@ -143,7 +143,8 @@ committer_step(struct committer *c, const struct committer_step *step, struct st
 }
 
 void
-committer_move(struct committer *c, struct committer_sink *sink, uint64_t to, enum store_drop reason)
+committer_move(struct committer *c, struct committer_sink *sink, uint64_t to,
+               enum store_drop reason)
 {
     if (sink->next.cursor >= to)
         return;

@@ -12,11 +12,12 @@
 #include "store/chunk.h"
 #include "store/committer_internal.h"
 
-#define TICKS_MAX 64u    /* commits that only wait for freed pages */
-#define TICKS_QUICK 4u   /* of these, without a pause: then a reader must end first */
-#define SPOILT_MAX 12u   /* transactions without a page to work with, before a body is refused */
+#define TICKS_MAX 64u  /* commits that only wait for freed pages */
+#define TICKS_QUICK 4u /* of these, without a pause: then a reader must end first */
+#define SPOILT_MAX 12u /* transactions without a page to work with, before a body is refused */
 #define FULL_RETRY_MS 1000
-#define WAITING_SLACK 64u /* pages of room that definitions may take before waiting points are stored */
+#define WAITING_SLACK \
+    64u /* pages of room that definitions may take before waiting points are stored */
 
 static void
 pause_1ms(void)
@@ -75,7 +76,8 @@ take_bodies(struct committer *c, struct committer_round *round)
     struct committer_body *body;
     size_t bytes = 0;
 
-    while ((body = c->queue.first) != NULL && (bytes == 0 || bytes + body->chunks.n <= COMMITTER_GROUP_BYTES)) {
+    while ((body = c->queue.first) != NULL &&
+           (bytes == 0 || bytes + body->chunks.n <= COMMITTER_GROUP_BYTES)) {
         bytes += body->chunks.n;
         c->gathered_bytes -= body->chunks.n;
         committer_list_add(&round->bodies, committer_list_take(&c->queue));
@@ -109,11 +111,13 @@ absorb(struct committer *c, const struct committer_body *body, uint64_t *points)
 
     store_usage(c->store, &usage);
     if (held + body->chunks.n > c->waiting_max || need + slack > usage.room_bytes ||
-        count_points(body->chunks, points) != ERR_OK || buf_add(&c->waiting, body->chunks) != ERR_OK)
+        count_points(body->chunks, points) != ERR_OK ||
+        buf_add(&c->waiting, body->chunks) != ERR_OK)
         return false;
     c->waiting_need = need;
     if (held == 0)
-        c->waiting_due_ms = clock_after(clock_mono_ms(c->options.clock), c->options.sync_interval_ms);
+        c->waiting_due_ms =
+            clock_after(clock_mono_ms(c->options.clock), c->options.sync_interval_ms);
     return true;
 }
 
@@ -247,15 +251,19 @@ static enum err
 apply_op(struct committer *c, const struct committer_op *op, struct errinfo *info)
 {
     switch (op->kind) {
-    case COMMITTER_PUT: return store_put_meta(c->store, op->key, op->value, info);
-    case COMMITTER_DELETE: return store_delete_meta(c->store, op->key, info);
-    case COMMITTER_SINK_CREATE: return create_sink(c, op, info);
+    case COMMITTER_PUT:
+        return store_put_meta(c->store, op->key, op->value, info);
+    case COMMITTER_DELETE:
+        return store_delete_meta(c->store, op->key, info);
+    case COMMITTER_SINK_CREATE:
+        return create_sink(c, op, info);
     case COMMITTER_SINK_DROP:
         (void)pthread_mutex_lock(&c->mutex);
         committer_find(c, op->sink)->dropping = true;
         (void)pthread_mutex_unlock(&c->mutex);
         return store_delete_record(c->store, op->sink, info);
-    case COMMITTER_SINK_POLICY: break; /* once it is committed */
+    case COMMITTER_SINK_POLICY:
+        break; /* once it is committed */
     }
     return ERR_OK;
 }
@@ -290,7 +298,8 @@ fill(struct committer *c, struct committer_round *round, bool bodies, struct err
 {
     enum err err;
 
-    if ((err = store_waiting(c, round, info)) != ERR_OK || (err = apply_changes(c, round, info)) != ERR_OK)
+    if ((err = store_waiting(c, round, info)) != ERR_OK ||
+        (err = apply_changes(c, round, info)) != ERR_OK)
         return err;
     if (bodies && round->blocked == 0 && (err = store_bodies(c, round, info)) != ERR_OK)
         return err;
@@ -331,7 +340,8 @@ attempt(struct committer *c, struct committer_round *round, bool *committed, str
 }
 
 static void
-answer_all(struct committer *c, struct committer_list *list, enum err result, const struct errinfo *info)
+answer_all(struct committer *c, struct committer_list *list, enum err result,
+           const struct errinfo *info)
 {
     struct committer_body *body;
 

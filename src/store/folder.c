@@ -1,8 +1,8 @@
 /*
  * folder.c: the folder that holds a store.
  *
- * The lock is a POSIX record lock: it goes with the process, however that ends. Files are made 0600:
- * definitions hold credentials.
+ * The lock is a POSIX record lock: it goes with the process, however that ends. Files are made
+ * 0600: definitions hold credentials.
  */
 #include "store/folder.h"
 
@@ -102,7 +102,8 @@ taken(const struct folder *f, int fd, struct errinfo *info)
 
     who[n > 0 ? n : 0] = '\0';
     who[strcspn(who, "\n")] = '\0';
-    return errinfo_set(info, ERR_BUSY, "%.80s is in use by process %s: stop it first, or use another data_dir",
+    return errinfo_set(info, ERR_BUSY,
+                       "%.80s is in use by process %s: stop it first, or use another data_dir",
                        f->dir, who[0] == '\0' ? "(unknown)" : who);
 }
 
@@ -124,7 +125,8 @@ take_lock(struct folder *f, struct errinfo *info)
         if (sys == EACCES || sys == EAGAIN)
             err = taken(f, fd, info);
         else
-            err = errinfo_sys(info, ERR_CONFIG, sys, "the file system of %.60s cannot lock files", f->dir);
+            err = errinfo_sys(info, ERR_CONFIG, sys, "the file system of %.60s cannot lock files",
+                              f->dir);
         (void)close(fd);
         return err;
     }
@@ -141,10 +143,11 @@ take_lock(struct folder *f, struct errinfo *info)
 static enum err
 cannot_map(const struct folder *f, int sys, struct errinfo *info)
 {
-    return errinfo_sys(info, ERR_CONFIG, sys,
-                       "the file system of %.60s cannot map files shared (JFFS2 and some network ones "
-                       "cannot): set data_dir to another",
-                       f->dir);
+    return errinfo_sys(
+        info, ERR_CONFIG, sys,
+        "the file system of %.60s cannot map files shared (JFFS2 and some network ones "
+        "cannot): set data_dir to another",
+        f->dir);
 }
 
 static enum err
@@ -178,10 +181,11 @@ probe(const struct folder *f, struct errinfo *info)
     int fd;
 
     if (port_is_network_fs(f->dir, &name))
-        return errinfo_set(info, ERR_CONFIG,
-                           "%.60s is on %.20s, which cannot hold a log safely: set data_dir to a local file "
-                           "system",
-                           f->dir, name);
+        return errinfo_set(
+            info, ERR_CONFIG,
+            "%.60s is on %.20s, which cannot hold a log safely: set data_dir to a local file "
+            "system",
+            f->dir, name);
     fd = open(p.text, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd == -1)
         return errno == ENOSPC ? ERR_OK : refused(info, errno, "cannot make files in", f->dir);
@@ -240,15 +244,17 @@ judge(const struct folder *f, const uint8_t head[24], enum folder_data *what, st
         if (!as_little && !as_big)
             continue;
         if (at != native || as_little != little)
-            return errinfo_set(info, ERR_CONFIG,
-                               "%.60s/data.mdb was written on a %s-bit %s-endian machine: drain and "
-                               "export it there",
-                               f->dir, at == 16 ? "64" : "32", as_little ? "little" : "big");
+            return errinfo_set(
+                info, ERR_CONFIG,
+                "%.60s/data.mdb was written on a %s-bit %s-endian machine: drain and "
+                "export it there",
+                f->dir, at == 16 ? "64" : "32", as_little ? "little" : "big");
         if (format != LMDB_FORMAT)
-            return errinfo_set(info, ERR_CONFIG,
-                               "%.60s/data.mdb was written by another LMDB (format %lu): drain and export "
-                               "it with that sinkd",
-                               f->dir, (unsigned long)format);
+            return errinfo_set(
+                info, ERR_CONFIG,
+                "%.60s/data.mdb was written by another LMDB (format %lu): drain and export "
+                "it with that sinkd",
+                f->dir, (unsigned long)format);
         *what = FOLDER_DATA_OURS;
         return ERR_OK;
     }
@@ -360,7 +366,8 @@ folder_read(const struct folder *f, const char *name, struct buf *out, struct er
     while (err == ERR_OK && n != 0) {
         room = buf_reserve(out, 4096);
         if (room == NULL) {
-            err = errinfo_set(info, ERR_NOMEM, "no memory to read %.80s, or it is too large", p.text);
+            err =
+                errinfo_set(info, ERR_NOMEM, "no memory to read %.80s, or it is too large", p.text);
             break;
         }
         n = read(fd, room, 4096);

@@ -36,12 +36,12 @@ enum folder_data {
     FOLDER_DATA_WRONG  /* it begins with something else */
 };
 
-/* folder_peek(f, what, info): look at how data.mdb begins. ERR_CONFIG: it was written on another kind of
- * machine or by another LMDB; ERR_DENIED; ERR_IO. Never while LMDB has it open. */
+/* folder_peek(f, what, info): look at how data.mdb begins. ERR_CONFIG: it was written on another
+ * kind of machine or by another LMDB; ERR_DENIED; ERR_IO. Never while LMDB has it open. */
 enum err folder_peek(const struct folder *f, enum folder_data *what, struct errinfo *info) MUST_USE;
 
-/* folder_move_aside(f, name, info): rename data.mdb so that it can be looked at later; ${name} gets its new
- * name. At most three are kept: the last one is written over. */
+/* folder_move_aside(f, name, info): rename data.mdb so that it can be looked at later; ${name}
+ * gets its new name. At most three are kept: the last one is written over. */
 enum err folder_move_aside(const struct folder *f, char name[32], struct errinfo *info) MUST_USE;
 
 /* folder_sync(f): the names in the folder survive a power cut. */

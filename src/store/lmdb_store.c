@@ -47,20 +47,28 @@ static enum err
 code_of(int rc)
 {
     switch (rc) {
-    case MDB_NOTFOUND: return ERR_EOF;
+    case MDB_NOTFOUND:
+        return ERR_EOF;
     case MDB_MAP_FULL:
-    case MDB_TXN_FULL: return ERR_FULL;
+    case MDB_TXN_FULL:
+        return ERR_FULL;
     case MDB_INVALID:
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
-    case MDB_INCOMPATIBLE: return ERR_BAD;
-    case MDB_VERSION_MISMATCH: return ERR_CONFIG;
-    case MDB_READERS_FULL: return ERR_BUSY;
-    case ENOMEM: return ERR_NOMEM;
+    case MDB_INCOMPATIBLE:
+        return ERR_BAD;
+    case MDB_VERSION_MISMATCH:
+        return ERR_CONFIG;
+    case MDB_READERS_FULL:
+        return ERR_BUSY;
+    case ENOMEM:
+        return ERR_NOMEM;
     case EACCES:
     case EPERM:
-    case EROFS: return ERR_DENIED;
-    default: return ERR_IO;
+    case EROFS:
+        return ERR_DENIED;
+    default:
+        return ERR_IO;
     }
 }
 
@@ -101,13 +109,14 @@ open_databases(struct lmdb_store *l, bool create, struct errinfo *info)
     return rc == 0 ? ERR_OK : fail(info, rc, "cannot make the log's databases");
 }
 
-/* Pages that a transaction took at the end of the file and gave up again are counted but never written:
- * so many may be missing from a file that is sound. */
+/* Pages that a transaction took at the end of the file and gave up again are counted but never
+ * written: so many may be missing from a file that is sound. */
 #define UNWRITTEN_PAGES 64u
 
 /*
- * A file shorter than what its header counts opens fine and dies of SIGBUS at the first read. A little
- * may be missing: it is added as zeros, which LMDB takes for no page of its own should it need them.
+ * A file shorter than what its header counts opens fine and dies of SIGBUS at the first read. A
+ * little may be missing: it is added as zeros, which LMDB takes for no page of its own should it
+ * need them.
  */
 static enum err
 check_size(struct lmdb_store *l, struct errinfo *info)
@@ -174,8 +183,10 @@ open_largest(struct lmdb_store *l, const struct lmdb_store_options *options, str
     if (rc != 0)
         return fail(info, rc, "cannot open the log");
     if (map < options->max_bytes)
-        log_warn("store", "max_size_mb is %llu, but only %llu MB of address space can be had: using that",
-                 (unsigned long long)(options->max_bytes / 1000000), (unsigned long long)(map / 1000000));
+        log_warn("store",
+                 "max_size_mb is %llu, but only %llu MB of address space can be had: using that",
+                 (unsigned long long)(options->max_bytes / 1000000),
+                 (unsigned long long)(map / 1000000));
     return ERR_OK;
 }
 
@@ -187,10 +198,11 @@ open_all(struct lmdb_store *l, const struct lmdb_store_options *options, struct 
     if (err != ERR_OK || (err = check_size(l, info)) != ERR_OK)
         return err;
     if (l->map_bytes > options->max_bytes + 0xffff)
-        return errinfo_set(info, ERR_CONFIG,
-                           "the log's file already takes %llu MB and never shrinks: set max_size_mb to "
-                           "that or more, or drain it and remove data.mdb",
-                           (unsigned long long)(l->map_bytes / 1000000 + 1));
+        return errinfo_set(
+            info, ERR_CONFIG,
+            "the log's file already takes %llu MB and never shrinks: set max_size_mb to "
+            "that or more, or drain it and remove data.mdb",
+            (unsigned long long)(l->map_bytes / 1000000 + 1));
     err = open_databases(l, false, info); /* a full disk must not keep a log from being drained */
     if (err == ERR_EOF)
         err = open_databases(l, true, info);

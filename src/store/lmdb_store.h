@@ -19,7 +19,13 @@
 struct lmdb_store;
 struct lmdb_store_view; /* a reader, or the write transaction */
 
-enum lmdb_store_db { LMDB_STORE_LOG, LMDB_STORE_META, LMDB_STORE_CURSOR, LMDB_STORE_DEAD, LMDB_STORE_DBS };
+enum lmdb_store_db {
+    LMDB_STORE_LOG,
+    LMDB_STORE_META,
+    LMDB_STORE_CURSOR,
+    LMDB_STORE_DEAD,
+    LMDB_STORE_DBS
+};
 
 #define LMDB_STORE_READERS 264u
 #define LMDB_STORE_KEY_MAX 500u
@@ -69,11 +75,11 @@ enum err lmdb_store_delete_first(struct lmdb_store *l, enum lmdb_store_db db,
                                  struct errinfo *info) MUST_USE;
 
 struct lmdb_store_pages {
-    uint64_t map;   /* pages that there may be */
-    uint64_t used;  /* pages that hold something, as the transaction sees it */
-    uint64_t ends;  /* pages of the file when the transaction began */
-    uint64_t log;   /* of ${used}, those of the log */
-    uint64_t txn;   /* number of the transaction */
+    uint64_t map;  /* pages that there may be */
+    uint64_t used; /* pages that hold something, as the transaction sees it */
+    uint64_t ends; /* pages of the file when the transaction began */
+    uint64_t log;  /* of ${used}, those of the log */
+    uint64_t txn;  /* number of the transaction */
 };
 enum err lmdb_store_count(struct lmdb_store *l, struct lmdb_store_pages *out,
                           struct errinfo *info) MUST_USE;
@@ -103,9 +109,10 @@ enum lmdb_store_move {
     LMDB_STORE_AT /* the key given, or the first one after it */
 };
 
-/* lmdb_store_seek(v, db, move, key, value, info): move the view's cursor in ${db}; ${key} is read for
- * AT and gets the key found. ERR_EOF: there is none. */
-enum err lmdb_store_seek(struct lmdb_store_view *v, enum lmdb_store_db db, enum lmdb_store_move move,
-                         struct slice *key, struct slice *value, struct errinfo *info) MUST_USE;
+/* lmdb_store_seek(v, db, move, key, value, info): move the view's cursor in ${db}; ${key} is read
+ * for AT and gets the key found. ERR_EOF: there is none. */
+enum err lmdb_store_seek(struct lmdb_store_view *v, enum lmdb_store_db db,
+                         enum lmdb_store_move move, struct slice *key, struct slice *value,
+                         struct errinfo *info) MUST_USE;
 
 #endif

@@ -61,7 +61,8 @@ store_room_max(const struct store *s)
 const char *
 store_drop_name(enum store_drop reason)
 {
-    static const char *const names[STORE_DROPS] = {"rejected", "full", "age", "dead_letter", "damaged"};
+    static const char *const names[STORE_DROPS] = {"rejected", "full", "age", "dead_letter",
+                                                   "damaged"};
 
     assert((unsigned)reason < STORE_DROPS);
     return names[reason];

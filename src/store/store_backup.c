@@ -121,10 +121,11 @@ store_restore_meta(struct store *s, struct errinfo *info)
     if (err == ERR_OK) {
         err = meta_backup_open(buf_peek(&bytes), &b);
         if (err != ERR_OK)
-            err = errinfo_set(info, ERR_CONFIG,
-                              "%.60s/meta.bak, the copy of the definitions, cannot be used either: remove it "
-                              "to start without sinks and users",
-                              s->folder.dir);
+            err = errinfo_set(
+                info, ERR_CONFIG,
+                "%.60s/meta.bak, the copy of the definitions, cannot be used either: remove it "
+                "to start without sinks and users",
+                s->folder.dir);
     }
     if (err == ERR_OK) {
         uint32_t pairs = b.pairs;

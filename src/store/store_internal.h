@@ -25,9 +25,9 @@
  * on disk, can refer to them any more. */
 #define STORE_FREED 64
 
-/* Pages that a transaction copies and so frees beside those of deleted chunks: the paths to what it
- * changes in the log, the records and LMDB's own lists. Those of the last transactions are free, but can
- * never be taken by the next one. */
+/* Pages that a transaction copies and so frees beside those of deleted chunks: the paths to what
+ * it changes in the log, the records and LMDB's own lists. Those of the last transactions are
+ * free, but can never be taken by the next one. */
 #define STORE_COPIED_PAGES 16u
 #define STORE_NEVER_USABLE (2 * STORE_COPIED_PAGES)
 
@@ -60,7 +60,7 @@ struct store {
     /* under the mutex */
     pthread_mutex_t mutex;
     pthread_cond_t gate;
-    struct lmdb_store *lmdb; /* changed by the writer, while nobody reads; NULL: could not be reopened */
+    struct lmdb_store *lmdb; /* changed by the writer while nobody reads; NULL: not to be had */
     bool closed;             /* readers wait */
     unsigned reading;        /* readers at work */
     struct store_reader *readers;
@@ -71,7 +71,8 @@ struct store {
 
 /* ---- store_open.c ---- */
 
-/* store_reopen(s, info): after LMDB refused all work. Waits for the readers, whose views are closed. */
+/* store_reopen(s, info): after LMDB refused all work. Waits for the readers, whose views are
+ * closed. */
 enum err store_reopen(struct store *s, struct errinfo *info) MUST_USE;
 
 /* ---- store.c ---- */
@@ -79,16 +80,18 @@ enum err store_reopen(struct store *s, struct errinfo *info) MUST_USE;
 /* store_publish(s, pages): after a commit: what others may see from now on. */
 void store_publish(struct store *s, const struct lmdb_store_pages *pages);
 
-/* store_age_of(s, origin): milliseconds since those points were accepted (configuration: max_age_secs). */
+/* store_age_of(s, origin): milliseconds since those points were accepted (configuration:
+ * max_age_secs). */
 int64_t store_age_of(const struct store *s, const struct chunk_origin *origin);
 
 /* ---- store_backup.c ---- */
 
-/* store_backup_meta(s, info): write meta.bak as the log is now. The writer's thread, outside a transaction. */
+/* store_backup_meta(s, info): write meta.bak as the log is now. The writer's thread, outside a
+ * transaction. */
 enum err store_backup_meta(struct store *s, struct errinfo *info) MUST_USE;
 
-/* store_restore_meta(s, info): within a transaction on an empty log: put in what meta.bak holds. ERR_EOF: there
- * is none. ERR_CONFIG: it is damaged too. */
+/* store_restore_meta(s, info): within a transaction on an empty log: put in what meta.bak holds.
+ * ERR_EOF: there is none. ERR_CONFIG: it is damaged too. */
 enum err store_restore_meta(struct store *s, struct errinfo *info) MUST_USE;
 
 /* ---- store_read.c ---- */
@@ -103,7 +106,8 @@ struct store_span {
     struct slice value;
 };
 
-/* A way over the log's chunks. A chunk's last number is the next one's key - 1, whatever it holds. */
+/* A way over the log's chunks. A chunk's last number is the next one's key - 1, whatever it
+ * holds. */
 struct store_walk {
     struct lmdb_store_view *view;
     uint64_t end; /* the last number there is */
@@ -112,10 +116,12 @@ struct store_walk {
     struct slice value;
 };
 
-/* store_walk_from(w, view, after, end, info): before the chunk with the first number above ${after}.
- * store_walk_next(w, span, info): the next one; ERR_EOF at the end. ERR_IO: a key that cannot be. */
+/* store_walk_from(w, view, after, end, info): before the chunk with the first number above
+ * ${after}. store_walk_next(w, span, info): the next one; ERR_EOF at the end. ERR_IO: a key that
+ * cannot be. */
 enum err store_walk_from(struct store_walk *w, struct lmdb_store_view *view, uint64_t after,
                          uint64_t end, struct errinfo *info) MUST_USE;
-enum err store_walk_next(struct store_walk *w, struct store_span *span, struct errinfo *info) MUST_USE;
+enum err store_walk_next(struct store_walk *w, struct store_span *span,
+                         struct errinfo *info) MUST_USE;
 
 #endif

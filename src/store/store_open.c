@@ -1,9 +1,9 @@
 /*
  * store_open.c: opening a store, whatever state its folder is in, and opening it again.
  *
- * A damaged file is moved aside and the log starts empty with the definitions of meta.bak. What only
- * looks wrong from here (another kind of machine, rights, a failing disk) refuses to start: nothing
- * is touched that someone could still read elsewhere.
+ * A damaged file is moved aside and the log starts empty with the definitions of meta.bak. What
+ * only looks wrong from here (another kind of machine, rights, a failing disk) refuses to start:
+ * nothing is touched that someone could still read elsewhere.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -223,7 +223,8 @@ move_aside(struct store *s, const char *why, struct errinfo *info)
     enum err err = folder_move_aside(&s->folder, name, info);
 
     if (err == ERR_OK)
-        log_error("damaged", "%s: the log's file was moved aside to %s and the log starts empty", why, name);
+        log_error("damaged", "%s: the log's file was moved aside to %s and the log starts empty",
+                  why, name);
     return err;
 }
 
@@ -237,7 +238,8 @@ open_or_move(struct store *s, bool *fresh, bool *moved, struct errinfo *info)
         return err;
     if (what == FOLDER_DATA_EMPTY || what == FOLDER_DATA_WRONG) {
         *moved = true;
-        err = move_aside(s, what == FOLDER_DATA_EMPTY ? "data.mdb is empty" : "data.mdb is not a log", info);
+        err = move_aside(
+            s, what == FOLDER_DATA_EMPTY ? "data.mdb is empty" : "data.mdb is not a log", info);
         if (err != ERR_OK)
             return err;
     }

@@ -11,15 +11,16 @@
 #include "base/wire.h"
 #include "store/store_internal.h"
 
-#define READ_MS 5          /* one call looks at chunks for about so long */
-#define READ_CHUNKS 4096u  /* and at so many: 16 MB */
-#define LOOK_EVERY 16u     /* at the clock */
-#define SET_ASIDE_MAX 64u  /* damaged chunks kept in a run */
+#define READ_MS 5         /* one call looks at chunks for about so long */
+#define READ_CHUNKS 4096u /* and at so many: 16 MB */
+#define LOOK_EVERY 16u    /* at the clock */
+#define SET_ASIDE_MAX 64u /* damaged chunks kept in a run */
 
 struct store_reader {
     struct store *store;
-    struct store_reader *next;    /* under the store's mutex */
-    struct lmdb_store_view *view; /* NULL: to be opened; the writer's too while the gate is closed */
+    struct store_reader *next; /* under the store's mutex */
+    struct lmdb_store_view
+        *view; /* NULL: to be opened; the writer's too while the gate is closed */
     struct chunk chunk;
     uint8_t verdicts[CHUNK_NAMES_MAX];
 };
@@ -90,7 +91,8 @@ last_number(struct store_reader *r, uint64_t *end, struct errinfo *info)
     static const uint8_t key[4] = {0};
     struct store_state state;
     struct slice value;
-    enum err err = lmdb_store_get(r->view, LMDB_STORE_CURSOR, slice_make(key, sizeof(key)), &value, info);
+    enum err err =
+        lmdb_store_get(r->view, LMDB_STORE_CURSOR, slice_make(key, sizeof(key)), &value, info);
 
     if (err == ERR_OK)
         err = store_record_get_state(value, &state);
@@ -209,21 +211,28 @@ copy_points(struct store_reader *r, const struct store_span *span, const struct 
     return ERR_OK;
 }
 
+/* ERR_STOP: the batch is full, or must not be mixed with what comes; ERR_AGAIN: a stretch without
+ * points was passed, which ends the call. */
 static enum err
 take_chunk(struct store_reader *r, const struct store_span *span, const struct request *q)
 {
     struct store_scan *scan = q->scan;
 
     if (span->first > scan->passed + 1) {
+        if (q->batch->count > 0)
+            return ERR_STOP;
         scan->missing += span->first - scan->passed - 1;
         scan->passed = span->first - 1;
+        return ERR_AGAIN;
     }
     if (chunk_open(span->value, &r->chunk) != ERR_OK ||
         r->chunk.count != span->last - span->first + 1) {
+        if (q->batch->count > 0)
+            return ERR_STOP;
         set_aside(r, span);
         scan->damaged += span->last - scan->passed;
         scan->passed = span->last;
-        return ERR_OK;
+        return ERR_AGAIN;
     }
     if (!wants_any(r, q->want)) {
         scan->passed = span->last;
@@ -252,11 +261,17 @@ scan_chunks(struct store_reader *r, uint64_t end, const struct request *q, struc
         if (looked >= READ_CHUNKS || (looked % LOOK_EVERY == 0 && clock_mono_ms(clock) >= until))
             break;
     }
-    if (err == ERR_EOF && q->scan->passed < end) { /* deleted to the end */
+    if (err == ERR_EOF && q->scan->passed < end && q->batch->count == 0) { /* deleted to the end */
         q->scan->missing += end - q->scan->passed;
         q->scan->passed = end;
     }
-    return err == ERR_EOF || err == ERR_STOP ? ERR_OK : err;
+    if (q->scan->passed >= end)
+        q->scan->end = STORE_SCAN_END;
+    else if (err == ERR_STOP || err == ERR_EOF || q->batch->count >= q->max_points)
+        q->scan->end = STORE_SCAN_FULL;
+    else
+        q->scan->end = STORE_SCAN_MORE;
+    return err == ERR_EOF || err == ERR_STOP || err == ERR_AGAIN ? ERR_OK : err;
 }
 
 enum err

@@ -24,8 +24,8 @@ store_record_dropped(const struct store_record *r)
 bool
 store_record_adds_up(const struct store_record *r)
 {
-    return r->cursor >= r->start && r->forwarded + r->filtered + r->dead + store_record_dropped(r) ==
-                                        r->cursor - r->start;
+    return r->cursor >= r->start &&
+           r->forwarded + r->filtered + r->dead + store_record_dropped(r) == r->cursor - r->start;
 }
 
 void
@@ -91,9 +91,9 @@ get_u64s(struct rd *r, uint64_t *values, size_t count)
 void
 store_record_put(uint8_t out[STORE_RECORD_SIZE], const struct store_record *r)
 {
-    const uint64_t figures[8] = {r->start,   r->cursor,         r->forwarded,
-                                 r->filtered, r->dead,           r->retries,
-                                 r->learned_points, (uint64_t)r->last_success_ns};
+    const uint64_t figures[8] = {
+        r->start, r->cursor,  r->forwarded,      r->filtered,
+        r->dead,  r->retries, r->learned_points, (uint64_t)r->last_success_ns};
     uint64_t dropped[DROPS_ROOM] = {0}, errors[ERRORS_ROOM] = {0};
     uint8_t *p = out;
     size_t i;

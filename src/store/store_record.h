@@ -1,6 +1,7 @@
 /*
- * store_record.h: the bytes of what the log keeps beside the points: its state and one record a sink.
- * Pure. The forms stand in docs/store.md; integers are little-endian, but for keys, which sort.
+ * store_record.h: the bytes of what the log keeps beside the points: its state and one record a
+ * sink. Pure. The forms stand in docs/store.md; integers are little-endian, but for keys, which
+ * sort.
  */
 #ifndef SINKD_STORE_STORE_RECORD_H
 #define SINKD_STORE_STORE_RECORD_H
@@ -14,12 +15,12 @@
 
 /* What is never derived from the log: an emptied one would start its numbers again. */
 struct store_state {
-    uint64_t next_seq;   /* the number of the next point */
-    uint64_t first_seq;  /* the first number still there; next_seq when the log is empty */
-    uint64_t expired;    /* points deleted that no sink had passed or needed */
-    uint64_t moved;      /* damaged files moved aside so far */
-    uint32_t next_sink;  /* the next sink's id */
-    uint32_t run;        /* starts so far */
+    uint64_t next_seq;  /* the number of the next point */
+    uint64_t first_seq; /* the first number still there; next_seq when the log is empty */
+    uint64_t expired;   /* points deleted that no sink had passed or needed */
+    uint64_t moved;     /* damaged files moved aside so far */
+    uint32_t next_sink; /* the next sink's id */
+    uint32_t run;       /* starts so far */
 };
 
 #define STORE_RECORD_STATE_SIZE 48u

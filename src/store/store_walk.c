@@ -7,7 +7,8 @@
 #include "store/store_internal.h"
 
 static enum err
-found(struct store_walk *w, enum err err, struct slice key, struct slice value, struct errinfo *info)
+found(struct store_walk *w, enum err err, struct slice key, struct slice value,
+      struct errinfo *info)
 {
     uint64_t before = w->more ? w->key : 0;
 
@@ -42,8 +43,8 @@ store_walk_from(struct store_walk *w, struct lmdb_store_view *view, uint64_t aft
     if (err != ERR_OK && err != ERR_EOF)
         return err;
     /* The one before holds it, if there is one. */
-    err = lmdb_store_seek(view, LMDB_STORE_LOG, err == ERR_EOF ? LMDB_STORE_LAST : LMDB_STORE_PREV, &key,
-                          &value, info);
+    err = lmdb_store_seek(view, LMDB_STORE_LOG, err == ERR_EOF ? LMDB_STORE_LAST : LMDB_STORE_PREV,
+                          &key, &value, info);
     if (err == ERR_EOF)
         err = lmdb_store_seek(view, LMDB_STORE_LOG, LMDB_STORE_FIRST, &key, &value, info);
     return found(w, err, key, value, info);

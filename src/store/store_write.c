@@ -1,8 +1,9 @@
 /*
  * store_write.c: the write transaction: appending, deleting, records, definitions, room.
  *
- * The reserve is never given to data. LMDB copies the pages it changes, also to delete: a map that
- * is filled to the brim can wedge for good. Records, definitions and deletions live from the reserve.
+ * The reserve is never given to data. LMDB copies the pages it changes, also to delete: a map
+ * that is filled to the brim can wedge for good. Records, definitions and deletions live from the
+ * reserve.
  */
 #include <assert.h>
 
@@ -237,7 +238,8 @@ store_chunk_at(struct store *s, uint64_t after, uint64_t *last_seq, int64_t *age
     struct chunk head;
 
     assert(s->in_txn);
-    if (store_walk_from(&walk, lmdb_store_writer(s->lmdb), after, s->work.next_seq - 1, NULL) != ERR_OK ||
+    if (store_walk_from(&walk, lmdb_store_writer(s->lmdb), after, s->work.next_seq - 1, NULL) !=
+            ERR_OK ||
         store_walk_next(&walk, &span, NULL) != ERR_OK)
         return false;
     *last_seq = span.last;
@@ -327,7 +329,8 @@ static void
 committed(struct store *s, const struct lmdb_store_pages *pages)
 {
     s->in_txn = false;
-    s->freed[s->freed_next] = (struct store_freed){s->begun.txn, s->freed_pages + STORE_COPIED_PAGES};
+    s->freed[s->freed_next] =
+        (struct store_freed){s->begun.txn, s->freed_pages + STORE_COPIED_PAGES};
     s->freed_next = (s->freed_next + 1) % STORE_FREED;
     store_publish(s, pages);
     s->backup_due = s->backup_due || s->meta_changed;

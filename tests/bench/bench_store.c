@@ -1,7 +1,7 @@
 /*
- * bench_store.c: what the store costs: bodies of 5,000 lines and of one line through the committer, with
- * a sync and without, alone and with many waiting at once; reading it all back; a log that hovers at full.
- * "bench_store [FOLDER]": the folder decides which disk is measured.
+ * bench_store.c: what the store costs: bodies of 5,000 lines and of one line through the
+ * committer, with a sync and without, alone and with many waiting at once; reading it all back; a
+ * log that hovers at full. "bench_store [FOLDER]": the folder decides which disk is measured.
  */
 #include <setjmp.h>
 #include <stdarg.h>

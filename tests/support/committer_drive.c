@@ -125,14 +125,18 @@ static void
 body_done(struct committer_body *body, enum err result, const struct errinfo *info)
 {
     (void)info;
-    finish((struct committer_drive_sent *)(void *)((char *)body - offsetof(struct committer_drive_sent, body)), result);
+    finish((struct committer_drive_sent *)(void *)((char *)body -
+                                                   offsetof(struct committer_drive_sent, body)),
+           result);
 }
 
 static void
 change_done(struct committer_change *change, enum err result, const struct errinfo *info)
 {
     (void)info;
-    finish((struct committer_drive_sent *)(void *)((char *)change - offsetof(struct committer_drive_sent, change)), result);
+    finish((struct committer_drive_sent *)(void *)((char *)change -
+                                                   offsetof(struct committer_drive_sent, change)),
+           result);
 }
 
 enum err
@@ -150,7 +154,8 @@ committer_drive_wait_for(struct committer_drive_sent *sent)
 }
 
 void
-committer_drive_prepare(struct committer_drive *f, struct committer_drive_sent *sent, uint64_t first, unsigned points, unsigned pad)
+committer_drive_prepare(struct committer_drive *f, struct committer_drive_sent *sent,
+                        uint64_t first, unsigned points, unsigned pad)
 {
     sent->done = false;
     store_drive_body(&sent->chunks, f->s, &f->time.clock, first, points, pad);
@@ -180,7 +185,8 @@ committer_drive_write_points(struct committer_drive *f, unsigned points, unsigne
 enum err
 committer_drive_apply(struct committer_drive *f, const struct committer_op *ops, size_t count)
 {
-    struct committer_drive_sent sent = {.change = {.ops = ops, .count = count, .done = change_done}};
+    struct committer_drive_sent sent = {
+        .change = {.ops = ops, .count = count, .done = change_done}};
 
     committer_change(f->c, &sent.change);
     return committer_drive_wait_for(&sent);

@@ -43,27 +43,30 @@ struct committer_drive_sent {
 int committer_drive_setup(void **state);
 int committer_drive_teardown(void **state);
 
-/* start(f, bytes): open the store and start the committer with f->options. stop(f): both down again. */
+/* start(f, bytes): open the store and start the committer with f->options. stop(f): both down
+ * again. */
 void committer_drive_start(struct committer_drive *f, uint64_t bytes);
 void committer_drive_stop(struct committer_drive *f);
 
 void committer_drive_advance(struct committer_drive_clock *c, int64_t mono_ms, int64_t wall_ns);
 void committer_drive_sleep_ms(long ms);
 
-/* prepare: a body of its own chunks, ready to be appended. wait_for: its answer. write_points: all of that; the
- * lines say their numbers when nobody else writes. */
-void committer_drive_prepare(struct committer_drive *f, struct committer_drive_sent *sent, uint64_t first,
-                             unsigned points, unsigned pad);
+/* prepare: a body of its own chunks, ready to be appended. wait_for: its answer. write_points:
+ * all of that; the lines say their numbers when nobody else writes. */
+void committer_drive_prepare(struct committer_drive *f, struct committer_drive_sent *sent,
+                             uint64_t first, unsigned points, unsigned pad);
 enum err committer_drive_wait_for(struct committer_drive_sent *sent);
 enum err committer_drive_write_points(struct committer_drive *f, unsigned points, unsigned pad);
 
-enum err committer_drive_apply(struct committer_drive *f, const struct committer_op *ops, size_t count);
+enum err committer_drive_apply(struct committer_drive *f, const struct committer_op *ops,
+                               size_t count);
 void committer_drive_create(struct committer_drive *f, uint32_t id, bool earliest, bool may_lose);
 
-/* record: as it will be; both forms of it add up. forward: a step that delivered all. settle: wait until
- * the record is committed as it is now. */
+/* record: as it will be; both forms of it add up. forward: a step that delivered all. settle:
+ * wait until the record is committed as it is now. */
 struct store_record committer_drive_record(struct committer_drive *f, uint32_t id);
-enum err committer_drive_forward(struct committer_drive *f, uint32_t id, uint64_t from, uint64_t to);
+enum err committer_drive_forward(struct committer_drive *f, uint32_t id, uint64_t from,
+                                 uint64_t to);
 void committer_drive_settle(struct committer_drive *f, uint32_t id);
 
 /* All points from there on are in the log, and each one's line has its number in it. */

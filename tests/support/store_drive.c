@@ -74,8 +74,8 @@ lines(uint64_t first, unsigned points, unsigned pad, char **text)
     *text = malloc(room);
     assert_non_null(*text);
     for (i = 0; i < points; i++) {
-        int head = snprintf(*text + n, room - n, "%s,host=a v=%llui,s=\"", i % 5 == 4 ? "mem" : "cpu",
-                            (unsigned long long)(first + i));
+        int head = snprintf(*text + n, room - n, "%s,host=a v=%llui,s=\"",
+                            i % 5 == 4 ? "mem" : "cpu", (unsigned long long)(first + i));
 
         n += (size_t)head;
         memset(*text + n, 'x', pad);
@@ -92,8 +92,8 @@ store_drive_body(struct buf *out, const struct store *s, const struct clock *clo
 {
     static const char db[] = "telegraf";
     struct chunk_builder *builder = malloc(sizeof(*builder));
-    struct chunk_origin origin = {slice_of(db), {NULL, 0}, clock_wall_ns(clock), clock_mono_ms(clock),
-                                  store_run(s)};
+    struct chunk_origin origin = {
+        slice_of(db), {NULL, 0}, clock_wall_ns(clock), clock_mono_ms(clock), store_run(s)};
     struct lineproto lp;
     struct lineproto_point point;
     struct lineproto_bad bad;
@@ -156,10 +156,12 @@ store_drive_read(struct store *s, uint64_t after, struct store_scan *total)
     batch_init(&batch);
     while (total->passed < usage.last_seq) {
         batch_clear(&batch);
-        assert_int_equal(store_read(r, total->passed, NULL, 333, 100000, &batch, &scan, &info), ERR_OK);
+        assert_int_equal(store_read(r, total->passed, NULL, 333, 100000, &batch, &scan, &info),
+                         ERR_OK);
         assert_true(scan.passed > total->passed);
         for (i = 0; i < batch.count; i++)
-            assert_int_equal(batch_point(&batch, i).seq, store_drive_value(batch_point(&batch, i).line));
+            assert_int_equal(batch_point(&batch, i).seq,
+                             store_drive_value(batch_point(&batch, i).line));
         points += batch.count;
         total->passed = scan.passed;
         total->damaged += scan.damaged;

@@ -13,7 +13,8 @@
 
 #define STORE_DRIVE_DIR 128
 
-/* store_drive_dir(dir): make a folder of its own for a test. store_drive_remove(dir): it and its files. */
+/* store_drive_dir(dir): make a folder of its own for a test. store_drive_remove(dir): it and its
+ * files. */
 void store_drive_dir(char dir[STORE_DRIVE_DIR]);
 void store_drive_remove(const char *dir);
 
@@ -24,16 +25,19 @@ void store_drive_path(char out[STORE_DRIVE_DIR + 64], const char *dir, const cha
 struct store *store_drive_open(const char *dir, uint64_t bytes, enum store_sync sync,
                                const struct clock *clock);
 
-/* store_drive_body(out, s, clock, first, points, pad): the chunks of a body, as the front door builds them, in the
- * emptied ${out}: "cpu,host=a v=FIRSTi,s="xxx" ns", ... Every fifth point is of the measurement mem. */
-void store_drive_body(struct buf *out, const struct store *s, const struct clock *clock, uint64_t first,
-                      unsigned points, unsigned pad);
+/* store_drive_body(out, s, clock, first, points, pad): the chunks of a body, as the front door
+ * builds them, in the emptied ${out}: "cpu,host=a v=FIRSTi,s="xxx" ns", ... Every fifth point is
+ * of the measurement mem. */
+void store_drive_body(struct buf *out, const struct store *s, const struct clock *clock,
+                      uint64_t first, unsigned points, unsigned pad);
 
-/* store_drive_commit_body(s, clock, points, pad): append and commit one, its lines say their numbers; the result. */
-enum err store_drive_commit_body(struct store *s, const struct clock *clock, unsigned points, unsigned pad);
+/* store_drive_commit_body(s, clock, points, pad): append and commit one, its lines say their
+ * numbers; the result. */
+enum err store_drive_commit_body(struct store *s, const struct clock *clock, unsigned points,
+                                 unsigned pad);
 
-/* store_drive_read(s, after, total): read all points above ${after}, check that each line says its number; returns
- * how many there were; ${total} adds up the scans. */
+/* store_drive_read(s, after, total): read all points above ${after}, check that each line says
+ * its number; returns how many there were; ${total} adds up the scans. */
 uint64_t store_drive_read(struct store *s, uint64_t after, struct store_scan *total);
 
 /* store_drive_value(line): the number after "v=". */

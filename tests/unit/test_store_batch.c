@@ -72,7 +72,8 @@ a_run_of_one_measurement_is_kept_once(void **state)
     (void)state;
     batch_init(&b);
     for (i = 0; i < 5000; i++) {
-        assert_int_equal(batch_source(&b, SLICE("db"), SLICE("rp")), ERR_OK); /* the same: once too */
+        assert_int_equal(batch_source(&b, SLICE("db"), SLICE("rp")),
+                         ERR_OK); /* the same: once too */
         (void)snprintf(line, sizeof(line), "v=%04u", (unsigned)i);
         assert_int_equal(add(&b, i, i < 2500 ? "first" : "second", line), ERR_OK);
     }
@@ -95,7 +96,8 @@ what_has_no_memory_adds_nothing(void **state)
         char line[64];
         enum err err;
 
-        (void)snprintf(line, sizeof(line), "line %u of some length to make it grow", (unsigned)count);
+        (void)snprintf(line, sizeof(line), "line %u of some length to make it grow",
+                       (unsigned)count);
         mem_fail_at(1 + n % 3);
         err = batch_source(&b, slice_of(line), SLICE("rp"));
         if (err == ERR_OK) {

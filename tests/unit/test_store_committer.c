@@ -75,7 +75,8 @@ a_full_queue_refuses(void **state)
     assert_int_equal(committer_append(f->c, &one.body), ERR_OK);
     assert_int_equal(committer_append(f->c, &two.body), ERR_BUSY);
     assert_int_equal(committer_drive_wait_for(&one), ERR_OK);
-    while (committer_append(f->c, &two.body) != ERR_OK) /* its bytes are counted until it is answered */
+    while (committer_append(f->c, &two.body) !=
+           ERR_OK) /* its bytes are counted until it is answered */
         committer_drive_sleep_ms(1);
     assert_int_equal(committer_drive_wait_for(&two), ERR_OK);
     committer_drive_assert_reads(f, 0);
@@ -107,8 +108,11 @@ steps_fold_and_are_kept(void **state)
 {
     struct committer_drive *f = *state;
     struct store_record committed, now;
-    struct committer_step step = {.sink = 1, .retries = 2, .errors = {[STORE_ERROR_TIMEOUT] = 3},
-                                  .last_success_ns = 77, .learned_points = 50};
+    struct committer_step step = {.sink = 1,
+                                  .retries = 2,
+                                  .errors = {[STORE_ERROR_TIMEOUT] = 3},
+                                  .last_success_ns = 77,
+                                  .learned_points = 50};
 
     f->options.cursor_delay_ms = 3600000;
     committer_drive_start(f, 16 * MB);
@@ -217,7 +221,8 @@ sinks_begin_where_they_were_told(void **state)
 
     committer_drive_start(f, 16 * MB);
     assert_int_equal(committer_drive_write_points(f, 50, 10), ERR_OK);
-    committer_drive_create(f, 2, true, false); /* first: what no sink needs goes as soon as there is one */
+    committer_drive_create(f, 2, true,
+                           false); /* first: what no sink needs goes as soon as there is one */
     committer_drive_create(f, 1, false, false);
     assert_int_equal(committer_drive_write_points(f, 50, 10), ERR_OK);
     assert_int_equal(committer_drive_record(f, 1).start, 50);
@@ -276,7 +281,8 @@ delivered_points_are_kept_as_long_as_there_is_room(void **state)
     committer_drive_create(f, 1, true, false);
     for (i = 0; i < 30; i++) {
         assert_int_equal(committer_drive_write_points(f, 1000, 100), ERR_OK);
-        assert_int_equal(committer_drive_forward(f, 1, (uint64_t)i * 1000, (uint64_t)i * 1000 + 1000), ERR_OK);
+        assert_int_equal(
+            committer_drive_forward(f, 1, (uint64_t)i * 1000, (uint64_t)i * 1000 + 1000), ERR_OK);
         committer_drive_settle(f, 1);
     }
     committer_drive_sleep_ms(300);
@@ -407,8 +413,8 @@ main(void)
                                         committer_drive_teardown),
         cmocka_unit_test_setup_teardown(a_full_queue_refuses, committer_drive_setup,
                                         committer_drive_teardown),
-        cmocka_unit_test_setup_teardown(what_is_larger_than_the_log_is_refused_at_once, committer_drive_setup,
-                                        committer_drive_teardown),
+        cmocka_unit_test_setup_teardown(what_is_larger_than_the_log_is_refused_at_once,
+                                        committer_drive_setup, committer_drive_teardown),
         cmocka_unit_test_setup_teardown(steps_fold_and_are_kept, committer_drive_setup,
                                         committer_drive_teardown),
         cmocka_unit_test_setup_teardown(a_step_is_committed_within_its_delay, committer_drive_setup,
@@ -417,10 +423,10 @@ main(void)
                                         committer_drive_teardown),
         cmocka_unit_test_setup_teardown(sinks_begin_where_they_were_told, committer_drive_setup,
                                         committer_drive_teardown),
-        cmocka_unit_test_setup_teardown(passed_points_are_deleted_and_freed_by_a_drop, committer_drive_setup,
-                                        committer_drive_teardown),
-        cmocka_unit_test_setup_teardown(delivered_points_are_kept_as_long_as_there_is_room, committer_drive_setup,
-                                        committer_drive_teardown),
+        cmocka_unit_test_setup_teardown(passed_points_are_deleted_and_freed_by_a_drop,
+                                        committer_drive_setup, committer_drive_teardown),
+        cmocka_unit_test_setup_teardown(delivered_points_are_kept_as_long_as_there_is_room,
+                                        committer_drive_setup, committer_drive_teardown),
         cmocka_unit_test_setup_teardown(runners_and_writers_at_once, committer_drive_setup,
                                         committer_drive_teardown),
         cmocka_unit_test_setup_teardown(any_allocation_of_the_start_may_fail, committer_drive_setup,

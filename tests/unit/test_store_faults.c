@@ -1,6 +1,6 @@
 /*
- * test_store_faults.c: a store whose process or disk fails: kills at any moment, readers that die, failed
- * and short writes, failed header writes.
+ * test_store_faults.c: a store whose process or disk fails: kills at any moment, readers that
+ * die, failed and short writes, failed header writes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,7 +54,8 @@ fails(int *left)
 ssize_t
 faults_pwrite(int fd, const void *p, size_t n, off_t at)
 {
-    return fails(at < 2 * 4096 ? &fail_headers : &fail_data) ? -1 : syscall(SYS_pwrite64, fd, p, n, at);
+    return fails(at < 2 * 4096 ? &fail_headers : &fail_data) ? -1
+                                                             : syscall(SYS_pwrite64, fd, p, n, at);
 }
 
 ssize_t
@@ -246,7 +247,8 @@ readers_that_die_do_not_pin_pages(void **state)
         f->s = store_drive_open(f->dir, 16 * MB, STORE_SYNC_NONE, clock_used);
         assert_int_equal(store_drive_commit_body(f->s, clock_used, 500, 100), ERR_OK);
         assert_int_equal(store_begin(f->s, &info), ERR_OK);
-        assert_int_equal(store_delete_through(f->s, UINT64_MAX, MB, false, &deleted, &info), ERR_OK);
+        assert_int_equal(store_delete_through(f->s, UINT64_MAX, MB, false, &deleted, &info),
+                         ERR_OK);
         assert_int_equal(store_commit(f->s, &info), ERR_OK);
         store_usage(f->s, &after);
         if (i == 5)
@@ -342,7 +344,8 @@ fill_limited(const char *dir)
     for (i = 0; i < 30; i++) { /* it can be drained, then written again */
         store_usage(s, &usage);
         if (store_begin(s, &info) != ERR_OK ||
-            store_delete_through(s, usage.first_seq + 500, 256 * 1024, false, &deleted, &info) != ERR_OK ||
+            store_delete_through(s, usage.first_seq + 500, 256 * 1024, false, &deleted, &info) !=
+                ERR_OK ||
             store_commit(s, &info) != ERR_OK)
             return 5;
     }
@@ -352,7 +355,8 @@ fill_limited(const char *dir)
     store_close(s);
     s = store_drive_open(dir, 16 * MB, STORE_SYNC_ALWAYS, clock_used);
     store_usage(s, &usage);
-    if (usage.last_seq != last + 500 || read_points(s, &scan) != usage.last_seq - usage.first_seq + 1)
+    if (usage.last_seq != last + 500 ||
+        read_points(s, &scan) != usage.last_seq - usage.first_seq + 1)
         return 7;
     store_close(s);
     return 0;

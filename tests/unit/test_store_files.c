@@ -1,6 +1,6 @@
 /*
- * test_store_files.c: a store whose folder is not what it should be: cut, damaged and foreign files,
- * no rights, another process.
+ * test_store_files.c: a store whose folder is not what it should be: cut, damaged and foreign
+ * files, no rights, another process.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,7 +81,8 @@ define(struct store *s)
     struct errinfo info;
 
     assert_int_equal(store_begin(s, &info), ERR_OK);
-    assert_int_equal(store_put_meta(s, SLICE("meta_sink:a"), SLICE("secret definition"), &info), ERR_OK);
+    assert_int_equal(store_put_meta(s, SLICE("meta_sink:a"), SLICE("secret definition"), &info),
+                     ERR_OK);
     assert_int_equal(store_put_record(s, &record, &info), ERR_OK);
     assert_int_equal(store_commit(s, &info), ERR_OK);
 }
@@ -170,7 +171,8 @@ a_cut_file_is_moved_aside(void **state)
     }
 }
 
-/* The end of a sound file may never have been written. If it was needed, that shows as damage, not as a crash. */
+/* The end of a sound file may never have been written. If it was needed, that shows as damage,
+ * not as a crash. */
 static void
 a_short_end_is_no_crash(void **state)
 {
@@ -186,10 +188,12 @@ a_short_end_is_no_crash(void **state)
         assert_int_equal(store_drive_commit_body(f->s, clock_used, 20000, 100), ERR_OK);
         store_close(f->s);
         assert_int_equal(stat(path, &st), 0);
-        assert_int_equal(truncate(path, i == 0 ? st.st_size - 1 : st.st_size - (off_t)i * 8 * 4096), 0);
+        assert_int_equal(truncate(path, i == 0 ? st.st_size - 1 : st.st_size - (off_t)i * 8 * 4096),
+                         0);
         open_it(f);
         store_usage(f->s, &usage);
-        assert_int_equal(read_points(f->s, &scan) + scan.damaged, usage.last_seq - usage.first_seq + 1);
+        assert_int_equal(read_points(f->s, &scan) + scan.damaged,
+                         usage.last_seq - usage.first_seq + 1);
     }
 }
 
@@ -404,14 +408,16 @@ rights_are_refused_in_words(void **state)
 
         if (geteuid() == 0 ? seteuid(65534) != 0 : chmod(f->dir, 0500) != 0)
             _exit(2);
-        _exit(store_open(&s, &options, &info) == ERR_DENIED && strstr(info.text, "user") != NULL ? 7
-                                                                                              : 1);
+        _exit(store_open(&s, &options, &info) == ERR_DENIED && strstr(info.text, "user") != NULL
+                  ? 7
+                  : 1);
     }
     assert_int_equal(WEXITSTATUS(wait_child(pid)), 7);
     (void)chmod(f->dir, 0700);
 }
 
-/* A machine with little address space: as a limit on it, in a child, where no sanitizer needs it. */
+/* A machine with little address space: as a limit on it, in a child, where no sanitizer needs
+ * it. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CAN_LIMIT_MAPS 0
 #else
@@ -452,7 +458,8 @@ main(void)
         cmocka_unit_test_setup_teardown(garbage_is_moved_aside, setup, teardown),
         cmocka_unit_test_setup_teardown(a_missing_file_gets_its_definitions_back, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_starts_without_usable_definitions, setup, teardown),
-        cmocka_unit_test_setup_teardown(files_of_other_machines_are_refused_untouched, setup, teardown),
+        cmocka_unit_test_setup_teardown(files_of_other_machines_are_refused_untouched, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_damaged_chunk_is_counted_and_set_aside, setup, teardown),
         cmocka_unit_test_setup_teardown(a_second_process_is_told_who_has_it, setup, teardown),
         cmocka_unit_test_setup_teardown(rights_are_refused_in_words, setup, teardown),

@@ -91,7 +91,8 @@ what_is_appended_reads_back(void **state)
     assert_int_equal(store_run(f->s), 1);
     assert_int_equal(store_drive_commit_body(f->s, f->clock, 1, 0), ERR_OK);
     assert_int_equal(store_drive_commit_body(f->s, f->clock, 1000, 20), ERR_OK);
-    assert_int_equal(store_drive_commit_body(f->s, f->clock, 3, 9000), ERR_OK); /* over a page each */
+    assert_int_equal(store_drive_commit_body(f->s, f->clock, 3, 9000),
+                     ERR_OK); /* over a page each */
     assert_int_equal(store_drive_read(f->s, 0, &scan), 1004);
     assert_int_equal(scan.damaged + scan.missing, 0);
     assert_int_equal(store_drive_read(f->s, 500, &scan), 504);
@@ -121,7 +122,8 @@ an_aborted_body_leaves_nothing(void **state)
     store_usage(f->s, &usage);
     assert_int_equal(usage.last_seq, 0);
     assert_int_equal(store_begin(f->s, &info), ERR_OK);
-    assert_int_equal(store_append(f->s, slice_from(buf_peek(&body), 1), &first, &points, &info), ERR_BAD);
+    assert_int_equal(store_append(f->s, slice_from(buf_peek(&body), 1), &first, &points, &info),
+                     ERR_BAD);
     assert_int_equal(store_append(f->s, slice_make("", 0), &first, &points, &info), ERR_BAD);
     store_abort(f->s);
     buf_free(&body);
@@ -163,6 +165,7 @@ a_reader_takes_only_what_is_wanted(void **state)
     assert_int_equal(store_read(r, 0, &mem, 1000, MB, &batch, &scan, &info), ERR_OK);
     assert_int_equal(batch.count, 200);
     assert_int_equal(scan.passed, 1000);
+    assert_int_equal(scan.end, STORE_SCAN_END);
     assert_int_equal(batch_point(&batch, 0).seq, 5);
     assert_int_equal(batch_point(&batch, 199).seq, 1000);
     assert_true(slice_eq(batch_point(&batch, 7).measurement, SLICE("mem")));
@@ -174,7 +177,7 @@ a_reader_takes_only_what_is_wanted(void **state)
     assert_int_equal(batch.count, 0);
     assert_int_equal(scan.passed, 1000);
 
-    /* Bounds: the count, then the bytes; the first always goes in; a second call adds to the batch. */
+    /* Bounds: the count, then the bytes; the first always goes in; a second call adds to it. */
     assert_int_equal(store_read(r, 10, NULL, 7, MB, &batch, &scan, &info), ERR_OK);
     assert_int_equal(batch.count, 7);
     assert_int_equal(scan.passed, 17);
@@ -185,6 +188,7 @@ a_reader_takes_only_what_is_wanted(void **state)
     assert_int_equal(store_read(r, 10, NULL, 100, 1, &batch, &scan, &info), ERR_OK);
     assert_int_equal(batch.count, 1);
     assert_int_equal(scan.passed, 11);
+    assert_int_equal(scan.end, STORE_SCAN_FULL);
     batch_free(&batch);
     store_reader_close(r);
 }
@@ -240,6 +244,41 @@ an_emptied_log_goes_on_counting(void **state)
     assert_int_equal(store_drive_read(f->s, 300, &scan), 5);
     assert_int_equal(store_drive_read(f->s, 250, &scan), 5);
     assert_int_equal(scan.missing, 50);
+}
+
+/* A batch never holds points from both sides of a gap: what is not in it was filtered. */
+static void
+points_are_not_mixed_with_gaps(void **state)
+{
+    struct fixture *f = *state;
+    struct store_reader *r = NULL;
+    struct store_scan scan;
+    struct batch batch;
+    struct errinfo info;
+
+    assert_int_equal(store_drive_commit_body(f->s, f->clock, 100, 20), ERR_OK);
+    assert_int_equal(store_drive_commit_body(f->s, f->clock, 10, 20), ERR_OK);
+    delete_through(f->s, 100);
+    assert_int_equal(store_reader_open(&r, f->s, &info), ERR_OK);
+    batch_init(&batch);
+    assert_int_equal(store_read(r, 50, NULL, 99, MB, &batch, &scan, &info), ERR_OK);
+    assert_int_equal(scan.missing, 50);
+    assert_int_equal(scan.passed, 100);
+    assert_int_equal(scan.end, STORE_SCAN_MORE);
+    assert_int_equal(batch.count, 0);
+    assert_int_equal(store_read(r, 100, NULL, 99, MB, &batch, &scan, &info), ERR_OK);
+    assert_int_equal(batch.count, 10);
+    assert_int_equal(scan.end, STORE_SCAN_END);
+    assert_int_equal(store_read(r, 50, NULL, 99, MB, &batch, &scan, &info), ERR_OK);
+    assert_int_equal(scan.passed, 50); /* it is not empty now */
+    assert_int_equal(scan.end, STORE_SCAN_FULL);
+    delete_through(f->s, 110);
+    batch_clear(&batch);
+    assert_int_equal(store_read(r, 105, NULL, 99, MB, &batch, &scan, &info), ERR_OK);
+    assert_int_equal(scan.missing, 5);
+    assert_int_equal(scan.end, STORE_SCAN_END);
+    batch_free(&batch);
+    store_reader_close(r);
 }
 
 static void
@@ -378,7 +417,8 @@ the_smallest_map_hovers_at_full(void **state)
     assert_true(refused > 100);
     store_usage(f->s, &usage);
     assert_true(usage.file_bytes <= 4 * MB);
-    assert_int_equal(store_drive_read(f->s, usage.first_seq - 1, &scan), usage.last_seq - usage.first_seq + 1);
+    assert_int_equal(store_drive_read(f->s, usage.first_seq - 1, &scan),
+                     usage.last_seq - usage.first_seq + 1);
     delete_through(f->s, UINT64_MAX);
     assert_true(fill(f, 100, 60) > 100);
 }
@@ -400,7 +440,8 @@ a_pinned_reader_is_not_room(void **state)
     assert_int_equal(lmdb_store_view_renew(view, &info), ERR_OK);
     store_usage(f->s, &usage);
     delete_through(f->s, usage.last_seq / 2);
-    for (i = 0; i < 200; i++) /* what was deleted is still there for the reader: refused, nothing worse */
+    for (i = 0; i < 200;
+         i++) /* what was deleted is still there for the reader: refused, nothing worse */
         assert_int_equal(store_drive_commit_body(f->s, f->clock, 100, 60), ERR_FULL);
     lmdb_store_view_close(view);
     assert_true(fill(f, 100, 60) > 20);
@@ -475,8 +516,10 @@ main(void)
         cmocka_unit_test_setup_teardown(what_is_appended_reads_back, setup, teardown),
         cmocka_unit_test_setup_teardown(an_aborted_body_leaves_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_reader_takes_only_what_is_wanted, setup, teardown),
-        cmocka_unit_test_setup_teardown(ages_are_by_uptime_unless_both_clocks_are_set, setup, teardown),
+        cmocka_unit_test_setup_teardown(ages_are_by_uptime_unless_both_clocks_are_set, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(an_emptied_log_goes_on_counting, setup, teardown),
+        cmocka_unit_test_setup_teardown(points_are_not_mixed_with_gaps, setup, teardown),
         cmocka_unit_test_setup_teardown(only_whole_passed_chunks_are_deleted, setup, teardown),
         cmocka_unit_test_setup_teardown(records_and_definitions_are_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(the_smallest_map_hovers_at_full, setup, teardown),

@@ -77,9 +77,9 @@ a_record_reads_back(void **state)
     (void)state;
     store_record_put(bytes, &sample);
     assert_memory_equal(bytes, head, sizeof(head));
-    assert_int_equal(load_le64(bytes + 72), 1);       /* dropped: rejected */
-    assert_int_equal(load_le64(bytes + 72 + 32), 4);  /* damaged */
-    assert_int_equal(load_le64(bytes + 120), 11);     /* errors: connect */
+    assert_int_equal(load_le64(bytes + 72), 1);      /* dropped: rejected */
+    assert_int_equal(load_le64(bytes + 72 + 32), 4); /* damaged */
+    assert_int_equal(load_le64(bytes + 120), 11);    /* errors: connect */
     assert_int_equal(store_record_get(slice_make(bytes, sizeof(bytes)), 7, &got), ERR_OK);
     assert_memory_equal(&got, &sample, sizeof(got));
     assert_int_equal(store_record_dropped(&got), 10);

@@ -44,7 +44,8 @@ reject_refuses_until_the_sink_moves(void **state)
         assert_int_equal(usage.last_seq, accepted);
         assert_true(accepted > cursor);
         committer_drive_assert_reads(f, accepted - 100); /* all of it is there */
-        assert_int_equal(committer_drive_forward(f, 1, cursor, cursor + (accepted - cursor) / 20 + 1), ERR_OK);
+        assert_int_equal(
+            committer_drive_forward(f, 1, cursor, cursor + (accepted - cursor) / 20 + 1), ERR_OK);
         cursor += (accepted - cursor) / 20 + 1;
     }
     assert_true(refused > 50);
@@ -90,7 +91,9 @@ drop_oldest_makes_room_and_counts(void **state)
     store_usage(f->s, &usage);
     assert_int_equal(usage.last_seq, accepted);
     assert_true(usage.log_bytes > MB); /* no more than needed was lost */
-    committer_drive_assert_reads(f, now.cursor > committer_drive_record(f, 2).cursor ? now.cursor : committer_drive_record(f, 2).cursor);
+    committer_drive_assert_reads(f, now.cursor > committer_drive_record(f, 2).cursor
+                                        ? now.cursor
+                                        : committer_drive_record(f, 2).cursor);
     committer_stats(f->c, &stats);
     assert_false(stats.full);
     assert_int_equal(stats.failed_commits, 0);
@@ -154,7 +157,8 @@ interval_answers_first_and_commits_later(void **state)
     assert_int_equal(usage.last_seq, 0);
     committer_stats(f->c, &stats);
     assert_true(stats.queued_bytes > 0);
-    committer_drive_create(f, 1, false, false); /* a definition commits at once, behind the points */
+    committer_drive_create(f, 1, false,
+                           false); /* a definition commits at once, behind the points */
     store_usage(f->s, &usage);
     assert_int_equal(usage.last_seq, 100);
     assert_int_equal(committer_drive_record(f, 1).start, 100);
@@ -249,7 +253,8 @@ a_clock_that_is_set_makes_nothing_old(void **state)
     committer_drive_create(f, 1, false, false);
     assert_int_equal(committer_drive_write_points(f, 300, 100), ERR_OK);
     committer_drive_stop(f);
-    committer_drive_start(f, 16 * MB); /* an earlier run accepted them, with a clock that was not set */
+    committer_drive_start(
+        f, 16 * MB); /* an earlier run accepted them, with a clock that was not set */
     committer_drive_advance(&f->time, 120000, INT64_C(1700000000000000000));
     for (i = 0; i < 20; i++) {
         committer_flush(f->c);
@@ -274,14 +279,14 @@ main(void)
                                         committer_drive_teardown),
         cmocka_unit_test_setup_teardown(without_sinks_the_oldest_expire, committer_drive_setup,
                                         committer_drive_teardown),
-        cmocka_unit_test_setup_teardown(interval_answers_first_and_commits_later, committer_drive_setup,
-                                        committer_drive_teardown),
-        cmocka_unit_test_setup_teardown(interval_never_loses_what_it_answered, committer_drive_setup,
-                                        committer_drive_teardown),
+        cmocka_unit_test_setup_teardown(interval_answers_first_and_commits_later,
+                                        committer_drive_setup, committer_drive_teardown),
+        cmocka_unit_test_setup_teardown(interval_never_loses_what_it_answered,
+                                        committer_drive_setup, committer_drive_teardown),
         cmocka_unit_test_setup_teardown(what_is_too_old_is_dropped, committer_drive_setup,
                                         committer_drive_teardown),
-        cmocka_unit_test_setup_teardown(a_clock_that_is_set_makes_nothing_old, committer_drive_setup,
-                                        committer_drive_teardown),
+        cmocka_unit_test_setup_teardown(a_clock_that_is_set_makes_nothing_old,
+                                        committer_drive_setup, committer_drive_teardown),
     };
 
     return cmocka_run_group_tests_name("store_room", tests, NULL, NULL);
