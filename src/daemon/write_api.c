@@ -77,12 +77,11 @@ write_api_limit(const struct daemon *daemon)
 
 /* ---- the head ------------------------------------------------------------------------------------- */
 
-/* Whether the store and the daemon can take anything at all now; else the call is answered. */
+/* Whether the daemon takes anything at all now; else the call is answered. A full log is the committer's to
+ * tell: a smaller body may fit. */
 static bool
 can_take(struct daemon *daemon, struct server_call *call)
 {
-    struct committer_stats stats;
-
     if (server_is_draining(daemon->server)) {
         server_call_busy(call, RETRY_AFTER_S, "the daemon is shutting down");
         return false;
@@ -94,11 +93,6 @@ can_take(struct daemon *daemon, struct server_call *call)
             .error = SLICE("insufficient storage: the disk is nearly full, writes are refused")};
 
         server_call_answer(call, &a);
-        return false;
-    }
-    committer_stats(daemon->committer, &stats);
-    if (stats.full) {
-        server_call_busy(call, RETRY_AFTER_S, "the log is full until a sink delivers");
         return false;
     }
     return true;
