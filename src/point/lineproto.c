@@ -107,7 +107,8 @@ static bool
 fast_key(struct fast *f, struct lineproto_point *point)
 {
     const uint8_t *start = f->p, *before = NULL;
-    size_t before_n = 0, measurement_n;
+    size_t before_n = 0, measurement_n, count = 0;
+    struct slice names[LINEPROTO_DUPS_FEW]; /* of the first tags */
     bool sorted = true;
 
     if (*start == '\0' || *start == ',')
@@ -122,6 +123,9 @@ fast_key(struct fast *f, struct lineproto_point *point)
             return false;
         before = f->name;
         before_n = f->name_n;
+        if (count < LINEPROTO_DUPS_FEW)
+            names[count] = slice_make(before, before_n);
+        count++;
     }
     point->key = slice_make(start, (size_t)(f->p - start));
     if (*f->p != ' ' || point->key.n > FAST_KEY_MAX)
@@ -129,7 +133,11 @@ fast_key(struct fast *f, struct lineproto_point *point)
     point->measurement = slice_make(start, measurement_n);
     point->escaped = memchr(start, '\\', measurement_n) != NULL;
     f->p++;
-    return sorted || !lineproto_dups_tags(slice_from(point->key, measurement_n + 1));
+    if (sorted)
+        return true;
+    if (count <= LINEPROTO_DUPS_FEW)
+        return !lineproto_dups_few(names, count);
+    return !lineproto_dups_tags(slice_from(point->key, measurement_n + 1));
 }
 
 enum { TYPE_FLOAT = 1, TYPE_INTEGER = 2, TYPE_UNSIGNED = 4, TYPE_STRING = 8, TYPE_BOOLEAN = 16 };

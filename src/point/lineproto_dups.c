@@ -12,7 +12,6 @@
 #include "point/point.h"
 
 #define NAMES_MAX LINEPROTO_FIELDS_MAX
-#define FEW 16
 
 struct names {
     struct slice text;
@@ -74,13 +73,12 @@ add(struct names *names, struct slice name)
     names->count++;
 }
 
-/* Of a few names, each is compared with each. */
-static bool
-few_repeat(const struct names *names)
+bool
+lineproto_dups_few(const struct slice *names, size_t count)
 {
-    for (size_t i = 1; i < names->count; i++)
+    for (size_t i = 1; i < count; i++)
         for (size_t j = 0; j < i; j++)
-            if (slice_eq(name_at(names, i), name_at(names, j)))
+            if (slice_eq(names[i], names[j]))
                 return true;
     return false;
 }
@@ -96,8 +94,6 @@ tags_repeat(struct slice tags)
     names.count = 0;
     while (names.count < NAMES_MAX && point_next_tag(&rest, &tag))
         add(&names, tag.key);
-    if (names.count <= FEW)
-        return few_repeat(&names);
     sort(&names);
     for (size_t i = 1; i < names.count; i++)
         if (slice_eq(name_at(&names, i - 1), name_at(&names, i)))

@@ -15,6 +15,10 @@
  * than 64 KiB, without the first comma. */
 bool lineproto_dups_tags(struct slice tags);
 
+/* lineproto_dups_few(names, count): the same for a few names at hand, each compared with each. */
+#define LINEPROTO_DUPS_FEW 16
+bool lineproto_dups_few(const struct slice *names, size_t count);
+
 enum lineproto_dups {
     LINEPROTO_DUPS_NONE,
     LINEPROTO_DUPS_TYPES, /* one name has two types */

@@ -117,8 +117,8 @@ server_cpu(void)
     (void)fclose(file);
     text[n] = '\0';
     at = strrchr(text, ')'); /* behind the name, which may hold anything */
-    if (at == NULL || sscanf(at + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
-                             &system) != 2)
+    if (at == NULL ||
+        sscanf(at + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
         return 0;
     return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }
@@ -458,19 +458,36 @@ read_options(int argc, char **argv)
 
     while ((c = getopt(argc, argv, "p:u:c:l:w:m:n:P:f:")) != -1) {
         switch (c) {
-        case 'p': options.port = (int)number(optarg); break;
-        case 'u': options.path = optarg; break;
-        case 'c': options.clients = (int)number(optarg); break;
-        case 'l': options.lines = (int)number(optarg); break;
-        case 'w': options.warm_us = number(optarg) * 1000; break;
-        case 'm': options.measure_us = number(optarg) * 1000; break;
-        case 'n': options.requests = number(optarg); break;
-        case 'P': options.pid = number(optarg); break;
+        case 'p':
+            options.port = (int)number(optarg);
+            break;
+        case 'u':
+            options.path = optarg;
+            break;
+        case 'c':
+            options.clients = (int)number(optarg);
+            break;
+        case 'l':
+            options.lines = (int)number(optarg);
+            break;
+        case 'w':
+            options.warm_us = number(optarg) * 1000;
+            break;
+        case 'm':
+            options.measure_us = number(optarg) * 1000;
+            break;
+        case 'n':
+            options.requests = number(optarg);
+            break;
+        case 'P':
+            options.pid = number(optarg);
+            break;
         case 'f':
             if ((options.file = open(optarg, O_RDONLY)) == -1)
                 die(optarg);
             break;
-        default: exit(2);
+        default:
+            exit(2);
         }
     }
     if (options.port == 0 || options.clients < 1 || options.clients > CLIENTS_MAX ||

@@ -124,6 +124,39 @@ names_that_come_twice(void **state)
     expect("t,a=1 a=2 1\n", "t,a=1|a=2|1;");
 }
 
+/* Tags from ${last} down to 'a'; when ${again} is not 0, that one once more at the end. */
+static void
+put_tags_backwards(char *line, char last, char again)
+{
+    char *p = line;
+
+    *p++ = 'm';
+    for (char c = last; c >= 'a'; c--, p += 4)
+        (void)memcpy(p, (char[]){',', c, '=', '1'}, 4);
+    if (again != 0) {
+        (void)memcpy(p, (char[]){',', again, '=', '1'}, 4);
+        p += 4;
+    }
+    (void)memcpy(p, " f=1 1\n", 8);
+}
+
+/* Few and many tags are compared in different ways. */
+static void
+tags_out_of_order(void **state)
+{
+    char line[160];
+
+    (void)state;
+    for (char last = 'b'; last <= 'z'; last++) {
+        put_tags_backwards(line, last, 0);
+        assert_null(strstr(verdicts(slice_of(line), PRECISION_NS), "duplicate tags"));
+        for (char again = 'a'; again <= last; again++) {
+            put_tags_backwards(line, last, again);
+            assert_string_equal(verdicts(slice_of(line), PRECISION_NS), "1 duplicate tags;");
+        }
+    }
+}
+
 static void
 carriage_returns_belong_to_the_line_end(void **state)
 {
@@ -401,6 +434,7 @@ main(void)
         cmocka_unit_test(messages_name_the_first_bad_line),
         cmocka_unit_test(any_cut_is_judged_within_its_bytes),
         cmocka_unit_test(many_names_cost_no_square),
+        cmocka_unit_test(tags_out_of_order),
         cmocka_unit_test(fields_of_mixed_types_have_a_limit),
         cmocka_unit_test(every_reason_has_a_label),
     };
