@@ -527,6 +527,10 @@ http_post_send(struct http_post *p, const struct batch_point *point, const char 
         || (p->gzip != NULL && gzip_writer_pack(p->gzip, body, &p->packed) != ERR_OK))
         return errinfo_set(info, ERR_NOMEM, "no memory for a request");
     err = call(p, content_type, p->gzip != NULL ? buf_peek(&p->packed) : body, &reply, info);
+    if (err == ERR_STOP) { /* half an answer may be on its way: it must not meet the next request */
+        http_client_disconnect(p->client);
+        return err;
+    }
     if (reply.status == 0) {
         judge_failure(p, outcome);
         return err != ERR_OK ? err : ERR_BAD;

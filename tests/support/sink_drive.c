@@ -68,3 +68,32 @@ sink_drive_round(struct round *round, uint64_t first, size_t count)
         sink_drive_add(round, seq, "db0", "", "m", line);
     }
 }
+
+/* ---- the script's connections, lent ------------------------------------------------------------ */
+
+static enum err
+lent_connect(struct stream **out, const struct stream_env *env, const struct stream_target *target,
+             int64_t deadline, struct errinfo *info)
+{
+    struct script_host *host = env->arg;
+
+    return host->env.connect(out, &host->env, target, deadline, info);
+}
+
+static enum err
+lent_pause(const struct stream_env *env, int64_t deadline)
+{
+    struct script_host *host = env->arg;
+
+    return host->env.pause(&host->env, deadline);
+}
+
+void
+sink_drive_script(struct sink_env *env, struct script_host *host)
+{
+    *env = (struct sink_env){.stream = {.clock = &host->clock.clock,
+                                        .connect = lent_connect,
+                                        .pause = lent_pause,
+                                        .arg = host},
+                             .node = "node-1"};
+}

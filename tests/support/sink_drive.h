@@ -8,7 +8,9 @@
 #include <stdint.h>
 
 #include "sink/round.h"
+#include "sink/sink.h"
 #include "sink/sink_def.h"
+#include "support/stream_script.h"
 
 /*
  * sink_drive_def(d, type, url, options): a checked definition named "s", id 7; ${url} may be NULL;
@@ -24,5 +26,8 @@ void sink_drive_round(struct round *round, uint64_t first, size_t count);
 /* sink_drive_add(round, seq, database, policy, measurement, line): one more open point. */
 void sink_drive_add(struct round *round, uint64_t seq, const char *database, const char *policy,
                     const char *measurement, const char *line);
+
+/* sink_drive_script(env, host): surroundings that dial and wait by the script. */
+void sink_drive_script(struct sink_env *env, struct script_host *host);
 
 #endif
