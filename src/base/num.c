@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num_float.h"
+
 static bool
 is_digit(uint8_t byte)
 {
@@ -192,14 +194,13 @@ shorten(struct slice s, char text[F64_TEXT])
     return ERR_OK;
 }
 
-enum err
-num_f64(struct slice s, double *out)
+/* What strtod says, on a copy that it cannot take for anything but a decimal number. */
+static enum err
+read_slowly(struct slice s, double *out)
 {
     char text[F64_TEXT];
     char *end = NULL;
 
-    if (s.n == 0)
-        return ERR_BAD;
     for (size_t i = 0; i < s.n; i++)
         if (!is_digit(s.p[i]) && memchr("+-.eE", s.p[i], 5) == NULL)
             return ERR_BAD;
@@ -220,18 +221,79 @@ num_f64(struct slice s, double *out)
     return ERR_OK;
 }
 
+/* The digits of an ordinary number, at most 19 significant ones, and its power of ten. False: read
+ * it slowly, which also finds what is wrong with it. */
+static bool
+cut_decimal(struct slice s, uint64_t *digits, int *exponent)
+{
+    size_t i = 0, significant = 0, seen = 0, behind = 0;
+    int64_t written = 0;
+    bool point = false;
+
+    for (*digits = 0; i < s.n && (is_digit(s.p[i]) || (s.p[i] == '.' && !point)); i++) {
+        if (s.p[i] == '.') {
+            point = true;
+            continue;
+        }
+        *digits = *digits * 10 + (uint64_t)(s.p[i] - '0');
+        significant += *digits != 0;
+        behind += point;
+        seen++;
+        if (significant > 19)
+            return false;
+    }
+    if (seen == 0 || seen > 1000)
+        return false;
+    if (i < s.n) {
+        if ((s.p[i] != 'e' && s.p[i] != 'E') || read_exponent(slice_from(s, i + 1), &written) != ERR_OK
+            || written > 9999 || written < -9999)
+            return false;
+    }
+    *exponent = (int)written - (int)behind;
+    return true;
+}
+
+enum err
+num_f64(struct slice s, double *out)
+{
+    uint64_t digits;
+    int exponent;
+    bool negative = s.n > 0 && s.p[0] == '-';
+    double value;
+
+    if (s.n == 0)
+        return ERR_BAD;
+    if (!cut_decimal(negative ? slice_from(s, 1) : s, &digits, &exponent)
+        || !num_float_read(digits, exponent, &value))
+        return read_slowly(s, out);
+    *out = negative ? -value : value;
+    return ERR_OK;
+}
+
+/* "00" to "99": two digits a division. */
+static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                            "25262728293031323334353637383940414243444546474849"
+                            "50515253545556575859606162636465666768697071727374"
+                            "75767778798081828384858687888990919293949596979899";
+
 size_t
 num_put_u64(uint8_t *p, uint64_t v)
 {
     uint8_t digits[NUM_TEXT];
-    size_t n = 0;
+    size_t at = sizeof(digits), n;
 
-    do {
-        digits[n++] = (uint8_t)('0' + v % 10);
-        v /= 10;
-    } while (v > 0);
-    for (size_t i = 0; i < n; i++)
-        p[i] = digits[n - 1 - i];
+    for (; v >= 100; v /= 100) {
+        at -= 2;
+        memcpy(digits + at, pairs + v % 100 * 2, 2);
+    }
+    if (v >= 10) {
+        at -= 2;
+        memcpy(digits + at, pairs + v * 2, 2);
+    } else {
+        digits[--at] = (uint8_t)('0' + v);
+    }
+    n = sizeof(digits) - at;
+    memcpy(p, digits + at, n);
     return n;
 }
 
@@ -242,6 +304,69 @@ num_put_i64(uint8_t *p, int64_t v)
         return num_put_u64(p, (uint64_t)v);
     *p = '-';
     return 1 + num_put_u64(p + 1, UINT64_C(0) - (uint64_t)v);
+}
+
+static size_t
+put_zeros(uint8_t *p, int count)
+{
+    for (int i = 0; i < count; i++)
+        p[i] = '0';
+    return (size_t)count;
+}
+
+/* Lay ${n} digits out, of which ${whole} stand before the point; it may be beside them. */
+static size_t
+lay_out(uint8_t *p, const uint8_t *digits, int n, int whole)
+{
+    size_t at = 0;
+
+    if (whole > 21 || whole < -5) {
+        p[at++] = digits[0];
+        if (n > 1) {
+            p[at++] = '.';
+            memcpy(p + at, digits + 1, (size_t)n - 1);
+            at += (size_t)n - 1;
+        }
+        p[at++] = 'e';
+        return at + num_put_i64(p + at, whole - 1);
+    }
+    if (whole <= 0) {
+        memcpy(p, "0.", 2);
+        at = 2 + put_zeros(p + 2, -whole);
+        memcpy(p + at, digits, (size_t)n);
+        return at + (size_t)n;
+    }
+    if (whole >= n) {
+        memcpy(p, digits, (size_t)n);
+        return (size_t)n + put_zeros(p + n, whole - n);
+    }
+    memcpy(p, digits, (size_t)whole);
+    p[whole] = '.';
+    memcpy(p + whole + 1, digits + whole, (size_t)(n - whole));
+    return (size_t)n + 1;
+}
+
+size_t
+num_put_f64(uint8_t *p, double v)
+{
+    uint8_t digits[NUM_TEXT];
+    struct num_float shortest;
+    size_t at = 0;
+    int n;
+
+    if (v < 0 || (v == 0 && 1 / v < 0)) {
+        p[at++] = '-';
+        v = -v;
+    }
+    if (v == 0) {
+        memcpy(p + at, "0.0", 3);
+        return at == 0 ? 1 : 4;
+    }
+    if (v < 9007199254740992.0 && v == (double)(uint64_t)v)
+        return at + num_put_u64(p + at, (uint64_t)v);
+    shortest = num_float_shortest(v);
+    n = (int)num_put_u64(digits, shortest.digits);
+    return at + lay_out(p + at, digits, n, n + shortest.exponent);
 }
 
 struct unit {

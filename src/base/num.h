@@ -42,6 +42,17 @@ enum err num_f64(struct slice s, double *out) MUST_USE;
 size_t num_put_u64(uint8_t *p, uint64_t v);
 size_t num_put_i64(uint8_t *p, int64_t v);
 
+/* The longest text of a double: "-2.2250738585072014e-308". */
+#define NUM_F64_TEXT 25
+
+/*
+ * num_put_f64(p, v): write the shortest decimal text that reads back to the same bits, of those the
+ * one closest to ${v}, at ${p} (NUM_F64_TEXT bytes of room, no NUL); returns how long it is. Laid out
+ * as JSON and line protocol take it: "1", "-0.0", "0.000001", "1e-7", "123456.7", "1e21". ${v} is
+ * finite.
+ */
+size_t num_put_f64(uint8_t *p, double v);
+
 /*
  * num_duration_ns(s, out):
  * An InfluxQL duration: one or more of digits and a unit, added up: "500ms", "1m30s".
