@@ -232,10 +232,10 @@ json_special(struct buf *out, const uint8_t *p, size_t n)
 }
 
 enum err
-text_json(struct buf *out, struct slice s)
+text_json_inner(struct buf *out, struct slice s)
 {
     size_t before = buf_len(out);
-    enum err err = buf_add_byte(out, '"');
+    enum err err = ERR_OK;
 
     while (s.n > 0 && err == ERR_OK) {
         size_t n = 0;
@@ -250,6 +250,19 @@ text_json(struct buf *out, struct slice s)
         }
         s = slice_from(s, n);
     }
+    if (err != ERR_OK)
+        buf_cut(out, before);
+    return err;
+}
+
+enum err
+text_json(struct buf *out, struct slice s)
+{
+    size_t before = buf_len(out);
+    enum err err = buf_add_byte(out, '"');
+
+    if (err == ERR_OK)
+        err = text_json_inner(out, s);
     if (err == ERR_OK)
         err = buf_add_byte(out, '"');
     if (err != ERR_OK)

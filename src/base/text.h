@@ -37,6 +37,9 @@ bool text_is_utf8(struct slice s);
  * and U+2028/9 as \u00xx, control bytes as \n \r \t or \u00xx, each invalid byte as \ufffd. */
 enum err text_json(struct buf *out, struct slice s) MUST_USE;
 
+/* text_json_inner(out, s): the same without the quotes. */
+enum err text_json_inner(struct buf *out, struct slice s) MUST_USE;
+
 /* text_glob(pattern, s): whether ${s} matches; '*' stands for any bytes, nothing else is
  * special. */
 bool text_glob(struct slice pattern, struct slice s);

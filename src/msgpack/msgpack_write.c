@@ -104,12 +104,18 @@ put_length(struct wr *w, uint8_t form, size_t n, bool has_one_byte)
 }
 
 void
+msgpack_write_str_head(struct wr *w, size_t length)
+{
+    if (length < 32)
+        wr_u8(w, (uint8_t)(0xa0 + length));
+    else
+        put_length(w, 0xd9, length, true);
+}
+
+void
 msgpack_write_str(struct wr *w, struct slice s)
 {
-    if (s.n < 32)
-        wr_u8(w, (uint8_t)(0xa0 + s.n));
-    else
-        put_length(w, 0xd9, s.n, true);
+    msgpack_write_str_head(w, s.n);
     wr_bytes(w, s);
 }
 

@@ -33,6 +33,8 @@ void msgpack_write_f64(struct wr *w, double value);
  * text. */
 void msgpack_write_str(struct wr *w, struct slice s);
 void msgpack_write_text(struct wr *w, const char *text);
+/* msgpack_write_str_head(w, length): the head alone; the caller adds that many bytes. */
+void msgpack_write_str_head(struct wr *w, size_t length);
 void msgpack_write_bin(struct wr *w, struct slice s);
 
 /* The head of ${count} values, of ${count} pairs of key and value. */

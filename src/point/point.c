@@ -206,9 +206,8 @@ escapes(enum point_part part, uint8_t byte)
     return false;
 }
 
-/* The next byte of the text of ${raw}; steps ${i} over it and its escape. */
-static uint8_t
-next_byte(enum point_part part, struct slice raw, size_t *i)
+uint8_t
+point_next_byte(enum point_part part, struct slice raw, size_t *i)
 {
     uint8_t byte = raw.p[*i];
 
@@ -226,7 +225,7 @@ point_unescape(enum point_part part, struct slice raw, uint8_t *out)
     size_t n = 0;
 
     for (size_t i = 0; i < raw.n;)
-        out[n++] = next_byte(part, raw, &i);
+        out[n++] = point_next_byte(part, raw, &i);
     return n;
 }
 
@@ -249,7 +248,7 @@ point_equal(enum point_part part, struct slice raw, struct slice text)
     if (raw.n < text.n)
         return false;
     for (size_t i = 0; i < raw.n; n++) {
-        uint8_t byte = next_byte(part, raw, &i);
+        uint8_t byte = point_next_byte(part, raw, &i);
         if (n == text.n || byte != text.p[n])
             return false;
     }
@@ -280,7 +279,7 @@ point_copy(enum point_part part, struct slice raw, uint8_t *out, size_t size, st
         return ERR_OK;
     }
     while (i < raw.n && n < size)
-        out[n++] = next_byte(part, raw, &i);
+        out[n++] = point_next_byte(part, raw, &i);
     *text = slice_make(out, n);
     return i < raw.n ? ERR_RANGE : ERR_OK;
 }

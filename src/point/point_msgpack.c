@@ -1,0 +1,146 @@
+/*
+ * point_msgpack.c: see point_msgpack.h.
+ */
+#include "point/point_msgpack.h"
+
+#include "msgpack/msgpack_write.h"
+#include "point/point.h"
+#include "point/point_unique.h"
+
+/* A text without its escapes, which decide how long it is. */
+static void
+put_text(struct wr *w, enum point_part part, struct slice raw)
+{
+    size_t length = 0;
+
+    if (point_is_plain(raw)) {
+        msgpack_write_str(w, raw);
+        return;
+    }
+    for (size_t i = 0; i < raw.n; length++)
+        (void)point_next_byte(part, raw, &i);
+    msgpack_write_str_head(w, length);
+    if (w->err == ERR_OK)
+        w->err = point_put(w->out, part, raw);
+}
+
+static void
+put_tags(struct wr *w, struct slice tags)
+{
+    struct slice rest = tags;
+    struct point_tag tag;
+    size_t count = 0;
+
+    while (point_next_tag(&rest, &tag))
+        count++;
+    msgpack_write_map(w, count);
+    while (point_next_tag(&tags, &tag)) {
+        put_text(w, POINT_TAG, tag.key);
+        put_text(w, POINT_TAG, tag.value);
+    }
+}
+
+static void
+put_value(struct wr *w, const struct point_field *field)
+{
+    msgpack_write_map(w, 1);
+    switch (field->type) {
+    case POINT_FLOAT:
+        msgpack_write_str(w, SLICE("Float"));
+        msgpack_write_f64(w, field->value.number);
+        break;
+    case POINT_INTEGER:
+        msgpack_write_str(w, SLICE("Integer"));
+        msgpack_write_i64(w, field->value.integer);
+        break;
+    case POINT_UNSIGNED:
+        msgpack_write_str(w, SLICE("UInteger"));
+        msgpack_write_u64(w, field->value.whole);
+        break;
+    case POINT_TEXT:
+        msgpack_write_str(w, SLICE("String"));
+        put_text(w, POINT_STRING, field->text);
+        break;
+    case POINT_BOOLEAN:
+        msgpack_write_str(w, SLICE("Boolean"));
+        msgpack_write_bool(w, field->value.truth);
+        break;
+    }
+}
+
+/* How many fields are written: those that count, without floats if ${rest_only}. */
+static size_t
+count_fields(const struct point_unique *unique, const struct buf *out, struct slice fields,
+             bool rest_only)
+{
+    struct point_unique again = *unique;
+    struct slice rest = fields;
+    struct point_field field;
+    size_t count = 0;
+
+    if (!rest_only)
+        return unique->count;
+    while (point_next_field(&rest, &field))
+        count += !point_unique_skips(&again, out, (size_t)(field.key.p - fields.p))
+                 && field.type != POINT_FLOAT;
+    return count;
+}
+
+static void
+put_fields(struct wr *w, struct slice fields, bool rest_only)
+{
+    struct point_unique unique;
+    struct slice rest = fields;
+    struct point_field field;
+
+    if (w->err == ERR_OK)
+        w->err = point_unique_find(&unique, POINT_UNIQUE_FIELDS, fields, w->out);
+    if (w->err != ERR_OK)
+        return;
+    msgpack_write_map(w, count_fields(&unique, w->out, fields, rest_only));
+    while (point_next_field(&rest, &field)) {
+        if (point_unique_skips(&unique, w->out, (size_t)(field.key.p - fields.p))
+            || (rest_only && field.type == POINT_FLOAT))
+            continue;
+        put_text(w, POINT_FIELD_KEY, field.key);
+        put_value(w, &field);
+    }
+    point_unique_drop(&unique, w->out);
+    if (rest.n > 0)
+        wr_fail(w, ERR_BAD);
+}
+
+static enum err
+put_point(struct buf *out, struct slice line, int64_t time, bool rest_only)
+{
+    struct point p;
+    struct wr w;
+    enum err err = point_open(&p, line);
+
+    if (err != ERR_OK)
+        return err;
+    wr_init(&w, out);
+    msgpack_write_map(&w, 4);
+    msgpack_write_str(&w, SLICE("measurement"));
+    put_text(&w, POINT_MEASUREMENT, p.measurement);
+    msgpack_write_str(&w, SLICE("tags"));
+    put_tags(&w, p.tags);
+    msgpack_write_str(&w, SLICE("fields"));
+    put_fields(&w, p.fields, rest_only);
+    msgpack_write_str(&w, SLICE("timestamp"));
+    msgpack_write_i64(&w, time);
+    return wr_done(&w);
+}
+
+enum err
+point_msgpack_put(struct buf *out, struct slice line, int64_t time_ns, enum precision precision)
+{
+    return put_point(out, line, precision_from_ns(time_ns, precision), false);
+}
+
+enum err
+point_msgpack_put_rest(struct buf *out, struct slice line, int64_t time_ns,
+                       enum precision precision)
+{
+    return put_point(out, line, precision_from_ns(time_ns, precision), true);
+}
