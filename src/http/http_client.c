@@ -180,7 +180,7 @@ http_client_header(const struct http_client *c, struct slice name)
 enum err
 http_client_connect(struct http_client *c, int64_t deadline, struct errinfo *info)
 {
-    struct stream_target target = {slice_of(c->host), c->port, c->tls};
+    struct stream_target target = {.host = slice_of(c->host), .port = c->port, .tls = c->tls};
     enum err err;
 
     c->failure = HTTP_FAILURE_NONE;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/port.h"
 #include "net/addr.h"
 #include "net/conn.h"
 #include "net/sock.h"
@@ -26,6 +27,7 @@ struct tcp_stream {
     struct stream base; /* first: a stream pointer is a pointer to this */
     struct conn conn;
     const struct stream_env *env;
+    bool quick_ack;
     char peer[80]; /* "host:port", cut, for texts */
 };
 
@@ -86,10 +88,13 @@ tcp_read(struct stream *s, uint8_t *p, size_t size, size_t *got, int64_t deadlin
 
     for (;;) {
         err = conn_read(&t->conn, p, size, got, &cause);
-        if (err == ERR_AGAIN)
-            err = wait_ready(t, conn_wants(&t->conn), false, deadline);
-        else if (err == ERR_OK)
+        if (err == ERR_OK)
             return err;
+        if (err == ERR_AGAIN) {
+            if (t->quick_ack)
+                port_quick_ack(t->conn.fd);
+            err = wait_ready(t, conn_wants(&t->conn), false, deadline);
+        }
         if (err != ERR_OK)
             return lost(t, err, "reading", &cause, info);
     }
@@ -259,6 +264,7 @@ stream_connect(struct stream **out, const struct stream_env *env,
         return errinfo_set(info, ERR_NOMEM, "no memory for a connection");
     t->base.ops = &tcp_ops;
     t->env = env;
+    t->quick_ack = target->quick_ack;
     conn_init(&t->conn, -1);
     (void)snprintf(t->peer, sizeof(t->peer), six ? "[%.*s]:%u" : "%.*s:%u",
                    target->host.n > 70 ? 70 : (int)target->host.n, (const char *)target->host.p,

@@ -88,6 +88,8 @@ struct stream_target {
     struct slice host; /* a name, an IPv4 or IPv6 address (without brackets) */
     uint16_t port;
     const struct tls_client *tls; /* NULL: plain TCP */
+    bool quick_ack; /* acknowledge what came before a read waits for more. For peers that send small
+                       answers one by one and hold the next one back until then */
 };
 
 /*

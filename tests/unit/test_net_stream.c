@@ -68,7 +68,7 @@ static void
 pair(struct stream **s, int *peer, const struct stream_env *env)
 {
     int from = listener();
-    struct stream_target to = {SLICE("127.0.0.1"), port_of(from), NULL};
+    struct stream_target to = {.host = SLICE("127.0.0.1"), .port = port_of(from)};
 
     assert_int_equal(stream_connect(s, env, &to, in_ms(5000), NULL), ERR_OK);
     *peer = accepted(from);
@@ -420,7 +420,7 @@ static void
 connecting_fails_in_words(void **state)
 {
     int from = listener();
-    struct stream_target to = {SLICE("127.0.0.1"), port_of(from), NULL};
+    struct stream_target to = {.host = SLICE("127.0.0.1"), .port = port_of(from)};
     struct stream *s = NULL;
     struct errinfo info;
 
@@ -450,7 +450,7 @@ a_full_backlog_times_out(void **state)
 
     (void)state;
     assert_int_equal(listen(from, 0), 0);
-    to = (struct stream_target){SLICE("127.0.0.1"), port_of(from), NULL};
+    to = (struct stream_target){.host = SLICE("127.0.0.1"), .port = port_of(from)};
     while (err == ERR_OK && n < 300) {
         err = stream_connect(&s[n], &plain_env, &to, in_ms(100), &info);
         n += err == ERR_OK;
@@ -466,7 +466,7 @@ static void
 connecting_survives_any_failed_allocation(void **state)
 {
     int from = listener();
-    struct stream_target to = {SLICE("localhost"), port_of(from), NULL};
+    struct stream_target to = {.host = SLICE("localhost"), .port = port_of(from)};
     struct stream *s = NULL;
     enum err err = ERR_NOMEM;
     size_t n;
