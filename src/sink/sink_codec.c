@@ -119,9 +119,11 @@ take_text(struct rd *r, char **out)
     if (r->err != ERR_OK)
         return;
     mem_free(*out);
-    *out = slice_find(text, 0) < text.n ? NULL : mem_text(text);
-    if (*out == NULL)
+    *out = NULL;
+    if (slice_find(text, 0) < text.n)
         rd_fail(r, ERR_BAD);
+    else if ((*out = mem_text(text)) == NULL)
+        rd_fail(r, ERR_NOMEM);
 }
 
 static void
@@ -152,6 +154,14 @@ take_format(struct rd *r, enum sink_format *out)
     rd_fail(r, ERR_BAD);
 }
 
+/* A part that is refused is damage, unless there was no memory for it. */
+static void
+take_part(struct rd *r, enum err err)
+{
+    if (err != ERR_OK)
+        rd_fail(r, err == ERR_NOMEM ? ERR_NOMEM : ERR_BAD);
+}
+
 static void
 take_list(struct rd *r, struct selector_list *out)
 {
@@ -167,8 +177,8 @@ take_list(struct rd *r, struct selector_list *out)
         text = msgpack_read_str(r);
         if (kind > SELECTOR_REGEX)
             rd_fail(r, ERR_BAD);
-        else if (r->err == ERR_OK && sink_def_add(out, (enum selector_kind)kind, text, NULL) != ERR_OK)
-            rd_fail(r, ERR_BAD);
+        else if (r->err == ERR_OK)
+            take_part(r, sink_def_add(out, (enum selector_kind)kind, text, NULL));
     }
 }
 
@@ -180,8 +190,8 @@ take_options(struct rd *r, struct sink_def *d, struct errinfo *info)
     for (uint32_t i = 0; i < count && r->err == ERR_OK; i++) {
         struct slice key = msgpack_read_str(r), value = msgpack_read_str(r);
 
-        if (r->err == ERR_OK && sink_def_set_option(d, key, value, info) != ERR_OK)
-            rd_fail(r, ERR_BAD);
+        if (r->err == ERR_OK)
+            take_part(r, sink_def_set_option(d, key, value, info));
     }
 }
 
@@ -245,6 +255,7 @@ sink_codec_decode(struct sink_def *d, struct slice bytes, struct errinfo *info)
     const struct sink_type *type = find_type(bytes);
     struct rd r;
     uint32_t count;
+    enum err err;
 
     *d = (struct sink_def){0};
     if (type == NULL)
@@ -255,8 +266,11 @@ sink_codec_decode(struct sink_def *d, struct slice bytes, struct errinfo *info)
     count = msgpack_read_map(&r);
     for (uint32_t i = 0; i < count && r.err == ERR_OK; i++)
         take_value(&r, d, msgpack_read_str(&r), info);
-    if (rd_done(&r) != ERR_OK || d->name == NULL || d->id == 0) {
+    err = rd_done(&r);
+    if (err != ERR_OK || d->name == NULL || d->id == 0) {
         sink_def_free(d);
+        if (err == ERR_NOMEM)
+            return errinfo_set(info, ERR_NOMEM, "no memory for a sink definition");
         return errinfo_set(info, ERR_BAD, "a sink's definition in the store is damaged");
     }
     return ERR_OK;
