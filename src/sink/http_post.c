@@ -27,13 +27,13 @@ struct http_post {
     struct http_client *client;
     struct template *target;
     struct http_success success;
-    struct gzip_writer *gzip;           /* NULL: bodies go as they are */
-    struct buf head;                    /* the text of the header lines: holds secrets */
-    struct slice headers[HEADERS_MAX];  /* lines of it */
+    struct gzip_writer *gzip;          /* NULL: bodies go as they are */
+    struct buf head;                   /* the text of the header lines: holds secrets */
+    struct slice headers[HEADERS_MAX]; /* lines of it */
     size_t header_count;
     struct secret secrets[SECRETS_MAX]; /* what must not be quoted from an answer */
     size_t secret_count;
-    struct buf url, packed;             /* of the request under way */
+    struct buf url, packed; /* of the request under way */
     int64_t timeout_ms;
 };
 
@@ -45,8 +45,8 @@ is_token(struct slice s)
     for (size_t i = 0; i < s.n; i++) {
         uint8_t c = s.p[i];
 
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
-              || strchr("!#$%&'*+-.^_`|~", c) != NULL))
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              strchr("!#$%&'*+-.^_`|~", c) != NULL))
             return false;
     }
     return s.n > 0;
@@ -62,13 +62,14 @@ is_field_value(struct slice s)
     return true;
 }
 
-/* Headers that the client writes itself. */
+/* Headers that the client writes itself, or an option says. */
 static bool
 is_reserved(struct slice name)
 {
-    static const struct slice reserved[]
-        = {SLICE_INIT("content-length"), SLICE_INIT("transfer-encoding"), SLICE_INIT("connection"),
-           SLICE_INIT("content-encoding"), SLICE_INIT("content-type"), SLICE_INIT("expect")};
+    static const struct slice reserved[] = {
+        SLICE_INIT("content-length"),   SLICE_INIT("transfer-encoding"), SLICE_INIT("connection"),
+        SLICE_INIT("content-encoding"), SLICE_INIT("content-type"),      SLICE_INIT("expect"),
+        SLICE_INIT("user-agent")};
 
     for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
         if (slice_eq_nocase(reserved[i], name))
@@ -105,8 +106,8 @@ check_headers(const struct sink_def *def, struct errinfo *info)
                                "option headers takes lines like 'Name: value'; line %zu is none",
                                count + 1);
         if (is_reserved(slice_to(line, colon)))
-            return errinfo_set(info, ERR_CONFIG, "option headers must not set %.*s",
-                               (int)colon, (const char *)line.p);
+            return errinfo_set(info, ERR_CONFIG, "option headers must not set %.*s", (int)colon,
+                               (const char *)line.p);
         if (++count > HEADERS_MAX - 8)
             return errinfo_set(info, ERR_CONFIG, "option headers takes at most %d lines",
                                HEADERS_MAX - 8);
@@ -129,9 +130,10 @@ check_precision(const struct sink_def *def, const struct url *url, struct errinf
         break;
     }
     if (said != sent)
-        return errinfo_set(info, ERR_CONFIG,
-                           "the URL says precision %s, the option precision says %s: make them agree",
-                           precision_name(said), precision_name(sent));
+        return errinfo_set(
+            info, ERR_CONFIG,
+            "the URL says precision %s, the option precision says %s: make them agree",
+            precision_name(said), precision_name(sent));
     return ERR_OK;
 }
 
@@ -139,35 +141,56 @@ static enum err
 check_target(const struct url *url, struct errinfo *info)
 {
     struct template *t;
-    struct slice text = slice_make(url->path.p, url->path.n + (url->has_query ? url->query.n + 1 : 0));
+    struct slice text =
+        slice_make(url->path.p, url->path.n + (url->has_query ? url->query.n + 1 : 0));
     enum err err;
 
     if (url->host_count != 1)
         return errinfo_set(info, ERR_CONFIG, "the URL of an HTTP sink has one host");
     if (url->path.n == 0)
-        return errinfo_set(info, ERR_CONFIG,
-                           "the URL of an HTTP sink needs a path, like http://host:8086/write?db=mydb");
+        return errinfo_set(
+            info, ERR_CONFIG,
+            "the URL of an HTTP sink needs a path, like http://host:8086/write?db=mydb");
     err = template_open(&t, text, TEMPLATE_HTTP, info);
     if (err == ERR_OK)
         template_close(t);
     return err;
 }
 
+static bool
+sets_authorization(const struct sink_def *def)
+{
+    struct slice rest = sink_def_text(def, "headers"), line;
+
+    while (next_header(&rest, &line)) {
+        if (slice_eq_nocase(slice_to(line, slice_find(line, ':')), SLICE("authorization")))
+            return true;
+    }
+    return false;
+}
+
 static enum err
 check_credentials(const struct sink_def *def, struct errinfo *info)
 {
-    bool basic = def->username != NULL || secret_is_set(&def->password)
-                 || sink_def_is_set(def, "password_file");
+    bool basic = def->username != NULL || secret_is_set(&def->password) ||
+                 sink_def_is_set(def, "password_file");
     bool bearer = sink_def_is_set(def, "bearer_token") || sink_def_is_set(def, "bearer_token_file");
 
     if (basic && def->username == NULL)
         return errinfo_set(info, ERR_CONFIG, "a password needs a USERNAME beside it");
+    if (basic && strchr(def->username, ':') != NULL)
+        return errinfo_set(info, ERR_CONFIG, "a USERNAME for HTTP must not hold a colon");
+    if ((basic || bearer) && sets_authorization(def))
+        return errinfo_set(info, ERR_CONFIG,
+                           "option headers must not set Authorization beside USERNAME or a bearer "
+                           "token");
     if (basic && bearer)
         return errinfo_set(info, ERR_CONFIG, "USERNAME and a bearer token exclude each other");
     if (sink_def_is_set(def, "bearer_token") && sink_def_is_set(def, "bearer_token_file"))
-        return errinfo_set(info, ERR_CONFIG, "bearer_token and bearer_token_file exclude each other");
-    if (!is_field_value(sink_def_text(def, "bearer_token"))
-        || !is_field_value(sink_def_text(def, "user_agent")))
+        return errinfo_set(info, ERR_CONFIG,
+                           "bearer_token and bearer_token_file exclude each other");
+    if (!is_field_value(sink_def_text(def, "bearer_token")) ||
+        !is_field_value(sink_def_text(def, "user_agent")))
         return errinfo_set(info, ERR_CONFIG, "a header value must not hold control bytes");
     if (secret_is_set(&def->password) && sink_def_is_set(def, "password_file"))
         return errinfo_set(info, ERR_CONFIG, "PASSWORD and password_file exclude each other");
@@ -214,8 +237,8 @@ add_header(struct http_post *p, struct slice name, struct slice value)
 {
     size_t start = buf_len(&p->head);
 
-    if (buf_add(&p->head, name) != ERR_OK || buf_add_text(&p->head, ": ") != ERR_OK
-        || buf_add(&p->head, value) != ERR_OK || p->header_count == HEADERS_MAX)
+    if (buf_add(&p->head, name) != ERR_OK || buf_add_text(&p->head, ": ") != ERR_OK ||
+        buf_add(&p->head, value) != ERR_OK || p->header_count == HEADERS_MAX)
         return ERR_NOMEM;
     p->headers[p->header_count++] = slice_from(buf_peek(&p->head), start);
     return ERR_OK;
@@ -246,11 +269,13 @@ add_basic(struct http_post *p, struct slice password)
 }
 
 static enum err
-add_bearer(struct http_post *p, struct slice token)
+add_bearer(struct http_post *p, struct slice token, struct errinfo *info)
 {
     struct buf value;
     enum err err;
 
+    if (!is_field_value(token)) /* one from a file was not checked before */
+        return errinfo_set(info, ERR_CONFIG, "the bearer token holds control bytes");
     buf_init(&value, 16 * 1024);
     err = buf_add_text(&value, "Bearer ");
     if (err == ERR_OK)
@@ -278,7 +303,8 @@ add_credentials(struct http_post *p, struct errinfo *info)
     bool basic = p->def->username != NULL;
     enum err err;
 
-    err = basic ? load_secret(p->def, "password_file", secret_reveal(&p->def->password), &secret, info)
+    err = basic ? load_secret(p->def, "password_file", secret_reveal(&p->def->password), &secret,
+                              info)
                 : load_secret(p->def, "bearer_token_file", sink_def_text(p->def, "bearer_token"),
                               &secret, info);
     if (err == ERR_OK)
@@ -286,7 +312,7 @@ add_credentials(struct http_post *p, struct errinfo *info)
     if (err == ERR_OK && basic)
         err = add_basic(p, secret_reveal(&secret));
     else if (err == ERR_OK && secret_is_set(&secret))
-        err = add_bearer(p, secret_reveal(&secret));
+        err = add_bearer(p, secret_reveal(&secret), info);
     secret_free(&secret);
     return err;
 }
@@ -352,8 +378,7 @@ open_parts(struct http_post *p, struct errinfo *info)
         err = http_verdict_parse(&p->success, sink_def_text(p->def, "success_status"), info);
     if (err == ERR_OK)
         err = template_open(
-            &p->target,
-            slice_make(url.path.p, url.path.n + (url.has_query ? url.query.n + 1 : 0)),
+            &p->target, slice_make(url.path.p, url.path.n + (url.has_query ? url.query.n + 1 : 0)),
             TEMPLATE_HTTP, info);
     if (err == ERR_OK && sink_def_bool(p->def, "gzip")) {
         p->gzip = gzip_writer_open(GZIP_LEVEL);
@@ -480,8 +505,8 @@ describe(struct http_post *p, const struct http_reply *reply, const struct outco
     struct buf text;
 
     buf_init(&text, 4096);
-    if (outcome->what != DELIVERY_AUTH
-        && buf_add_text(&text, http_snippet_make(snippet, reply->body)) == ERR_OK) {
+    if (outcome->what != DELIVERY_AUTH &&
+        buf_add_text(&text, http_snippet_make(snippet, reply->body)) == ERR_OK) {
         for (size_t i = 0; i < p->secret_count; i++)
             secrets[i] = &p->secrets[i];
         if (secret_mask(&text, secrets, p->secret_count) != ERR_OK)
@@ -523,8 +548,8 @@ http_post_send(struct http_post *p, const struct batch_point *point, const char 
     outcome_is(outcome, DELIVERY_TRANSIENT, STORE_ERROR_PROTOCOL);
     buf_clear(&p->url);
     buf_clear(&p->packed);
-    if (template_put(p->target, point, &p->url) != ERR_OK
-        || (p->gzip != NULL && gzip_writer_pack(p->gzip, body, &p->packed) != ERR_OK))
+    if (template_put(p->target, point, &p->url) != ERR_OK ||
+        (p->gzip != NULL && gzip_writer_pack(p->gzip, body, &p->packed) != ERR_OK))
         return errinfo_set(info, ERR_NOMEM, "no memory for a request");
     err = call(p, content_type, p->gzip != NULL ? buf_peek(&p->packed) : body, &reply, info);
     if (err == ERR_STOP) { /* half an answer may be on its way: it must not meet the next request */

@@ -119,12 +119,12 @@ sink_def_copy(struct sink_def *to, const struct sink_def *from)
     to->paused = from->paused;
     to->followed = from->followed;
     to->created_ns = from->created_ns;
-    if (copy_text(&to->name, from->name) != ERR_OK || copy_text(&to->url, from->url) != ERR_OK
-        || copy_text(&to->username, from->username) != ERR_OK
-        || secret_copy(&to->password, &from->password) != ERR_OK
-        || copy_list(&to->databases, &from->databases) != ERR_OK
-        || copy_list(&to->include, &from->include) != ERR_OK
-        || copy_list(&to->exclude, &from->exclude) != ERR_OK || copy_options(to, from) != ERR_OK) {
+    if (copy_text(&to->name, from->name) != ERR_OK || copy_text(&to->url, from->url) != ERR_OK ||
+        copy_text(&to->username, from->username) != ERR_OK ||
+        secret_copy(&to->password, &from->password) != ERR_OK ||
+        copy_list(&to->databases, &from->databases) != ERR_OK ||
+        copy_list(&to->include, &from->include) != ERR_OK ||
+        copy_list(&to->exclude, &from->exclude) != ERR_OK || copy_options(to, from) != ERR_OK) {
         sink_def_free(to);
         return ERR_NOMEM;
     }
@@ -141,8 +141,8 @@ check_regex(const char *text, struct errinfo *info)
 
     if (code != 0) {
         regerror(code, &compiled, why, sizeof(why));
-        return errinfo_set(info, ERR_CONFIG, "regular expression /%.60s/ does not compile: %s", text,
-                           why);
+        return errinfo_set(info, ERR_CONFIG, "regular expression /%.60s/ does not compile: %s",
+                           text, why);
     }
     regfree(&compiled);
     return ERR_OK;
@@ -166,7 +166,8 @@ sink_def_add(struct selector_list *list, enum selector_kind kind, struct slice t
     grown = err == ERR_OK ? mem_resize(list->list, (list->count + 1) * sizeof(*grown)) : NULL;
     if (grown == NULL) {
         mem_free(copy);
-        return err != ERR_OK ? err : errinfo_set(info, ERR_NOMEM, "no memory for a sink definition");
+        return err != ERR_OK ? err
+                             : errinfo_set(info, ERR_NOMEM, "no memory for a sink definition");
     }
     list->list = grown;
     list->list[list->count++] = (struct selector){kind, copy};
@@ -184,27 +185,30 @@ option_index(const struct sink_type *type, struct slice name)
     return i;
 }
 
+/* The type's own options first. */
+/* As many of the type's own options as the text has room for. */
 static enum err
 unknown_option(const struct sink_type *type, struct slice key, struct errinfo *info)
 {
+    static const char around[] = "type  has no option ; it has: and more";
     char known[sizeof(info->text)];
     const struct option *o;
-    size_t used = 0;
+    size_t used = 0, room;
 
-    known[0] = 0;
+    key = slice_to(key, 24);
+    room = sizeof(known) - sizeof(around) - strlen(type->name) - key.n;
     for (size_t i = type->options.count > 0 ? sink_options_count(type) - type->options.count : 0;
          (o = sink_options_at(type, i)) != NULL; i++) {
-        struct slice name = slice_of(o->name);
+        size_t n = strlen(o->name);
 
-        if (used + name.n + 2 >= sizeof(known))
+        if (used + n + 1 > room)
             break;
-        used += name.n + 1;
-        slice_copy_text(name, known + used - name.n - 1, sizeof(known) - used);
-        known[used - 1] = ' ';
-        known[used] = 0;
+        memcpy(known + used, o->name, n);
+        known[used + n] = ' ';
+        used += n + 1;
     }
-    return errinfo_set(info, ERR_CONFIG, "type %s has no option %.*s; it has: %s and more", type->name,
-                       (int)(key.n > 40 ? 40 : key.n), (const char *)key.p, known);
+    return errinfo_set(info, ERR_CONFIG, "type %s has no option %.*s; it has: %.*sand more",
+                       type->name, SLICE_PRI(key), (int)used, known);
 }
 
 enum err
@@ -255,7 +259,10 @@ take_user_info(struct sink_def *d, const struct url *url, struct errinfo *info)
             err = secret_set(&d->password, buf_peek(&text));
     }
     buf_wipe(&text);
-    return err == ERR_OK ? ERR_OK : errinfo_set(info, ERR_CONFIG, "the URL's user info is malformed");
+    if (err == ERR_NOMEM)
+        return errinfo_set(info, ERR_NOMEM, "no memory for a URL");
+    return err == ERR_OK ? ERR_OK
+                         : errinfo_set(info, ERR_CONFIG, "the URL's user info is malformed");
 }
 
 enum err
