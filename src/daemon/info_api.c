@@ -57,7 +57,7 @@ void
 info_api_health(struct server_call *call)
 {
     struct daemon *daemon = server_ctx(server_of(call));
-    char why[320] = "ready for queries and writes";
+    char why[640] = "ready for queries and writes";
     bool ill = is_ill(daemon, why, sizeof(why));
     struct http_answer a = {.status = ill ? 503 : 200};
     struct buf body;
