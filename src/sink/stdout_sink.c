@@ -1,6 +1,8 @@
 /*
- * stdout_sink.c: one message a line on standard output: for pipes, for looking, for tests.
+ * stdout_sink.c: points on standard output: for pipes, for looking, for tests.
  *
+ * Line protocol and JSON are one point a line. MessagePack is one map behind the other with nothing in
+ * between: the form says itself where a value ends, and a LF could stand inside one.
  * Written counts as delivered. Whole lines go out in pieces of at most PIPE_BUF bytes, each after poll
  * said that there is room: so a reader that stalls holds up this sink alone, and never its end.
  */
@@ -14,6 +16,8 @@
 #include "base/mem.h"
 #include "net/stream_env.h"
 #include "point/point.h"
+#include "point/point_json.h"
+#include "point/point_msgpack.h"
 
 /* What a pipe takes without blocking, and without mixing it with another writer's (POSIX write()). */
 #define PIECE_BYTES 4096
@@ -26,6 +30,7 @@
 struct standard_output {
     struct sink base;
     const struct sink_env *env;
+    enum sink_format format;
     enum precision precision;
     struct buf text;
 };
@@ -54,6 +59,7 @@ stdout_open(struct sink **out, const struct sink_def *def, const struct sink_env
         return errinfo_set(info, ERR_NOMEM, "no memory for a sink");
     o->base.type = &stdout_sink;
     o->env = env;
+    o->format = def->format;
     o->precision = (enum precision)sink_def_number(def, "precision");
     buf_init(&o->text, LINE_MAX_BYTES);
     *out = &o->base;
@@ -126,20 +132,42 @@ write_text(struct standard_output *o, struct slice text, struct outcome *outcome
     return ERR_OK;
 }
 
-/* The open points from ${from} on that fit in one piece (at least one) as lines. */
 static enum err
-fill_text(struct standard_output *o, const struct round *round, size_t from, size_t to, size_t *end)
+put_point(struct standard_output *o, const struct batch_point *point)
+{
+    enum err err = ERR_BAD;
+
+    switch (o->format) {
+    case SINK_LINE_PROTOCOL:
+        err = point_put_line(&o->text, point->line, point->timestamp_ns, o->precision);
+        break;
+    case SINK_JSON:
+        err = point_json_put(&o->text, point->line, point->timestamp_ns, o->precision);
+        break;
+    case SINK_MSGPACK:
+        return point_msgpack_put(&o->text, point->line, point->timestamp_ns, o->precision);
+    }
+    return err == ERR_OK ? buf_add_byte(&o->text, '\n') : err;
+}
+
+/* The open points from ${from} on that fit in one piece (at least one). A point that has no such form is
+ * refused. */
+static enum err
+fill_text(struct standard_output *o, struct round *round, size_t from, size_t to, size_t *end)
 {
     buf_clear(&o->text);
     for (size_t i = from; i < to; i++) {
         struct batch_point point = batch_point(&round->points, i);
         size_t before = buf_len(&o->text);
+        enum err err;
 
         if (!round_is_open(round, i))
             continue;
-        if (point_put_line(&o->text, point.line, point.timestamp_ns, o->precision) != ERR_OK
-            || buf_add_byte(&o->text, '\n') != ERR_OK)
-            return ERR_NOMEM;
+        err = put_point(o, &point);
+        if (err == ERR_BAD)
+            round_set(round, i, i + 1, VERDICT_REFUSED);
+        else if (err != ERR_OK)
+            return err;
         if (buf_len(&o->text) > PIECE_BYTES && before > 0) {
             buf_cut(&o->text, before);
             break;
@@ -177,7 +205,7 @@ const struct sink_type stdout_sink = {
     .options = {NULL, 0},
     .has_url = false,
     .schemes = "",
-    .formats = 1u << SINK_LINE_PROTOCOL,
+    .formats = 1u << SINK_LINE_PROTOCOL | 1u << SINK_JSON | 1u << SINK_MSGPACK,
     .check = stdout_check,
     .open = stdout_open,
     .connect = stdout_connect,
