@@ -16,6 +16,7 @@ srcdir ?= .
 RUNNER =
 INSTALL = install
 FUZZ_SECONDS = 20
+FUZZ_JOBS = 2
 # Folders of the builds that "asan" and the like make for themselves.
 SUB = build-
 
@@ -195,7 +196,7 @@ musl-objects:
 		SINKD_HAVE_LMDB=yes SINKD_HAVE_ZLIB=yes SINKD_HAVE_TLS=yes SINKD_CMOCKA=yes)
 	$(MAKE) -C $(SUB)musl objects
 
-# libFuzzer, FUZZ_SECONDS for each target. What it finds is kept: fuzz-found/NAME/ has the inputs that
+# libFuzzer, FUZZ_SECONDS for each target, FUZZ_JOBS at a time. What it finds is kept: fuzz-found/NAME/ has the inputs that
 # broke something, which then belong into tests/fuzz/corpus/NAME/ with the mending.
 fuzz:
 	$(call need,clang,clang)
@@ -207,7 +208,8 @@ $(FUZZERS): tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.o $(SUPPORT_OBJS) libsinkd.a
 
 fuzz-run: $(FUZZERS)
 	@rm -f $(TALLY)
-	@FUZZ_SECONDS=$(FUZZ_SECONDS) $(RUN) fuzz $(FUZZERS); $(RUN) total
+	@printf '%s\n' $(FUZZERS) | FUZZ_SECONDS=$(FUZZ_SECONDS) xargs -n 1 -P $(FUZZ_JOBS) env $(RUN) fuzz; \
+	$(RUN) total
 
 bench: all $(BENCHES)
 	@if [ -f $(srcdir)/tests/bench/run ]; then \
