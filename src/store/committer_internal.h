@@ -60,6 +60,7 @@ struct committer {
     uint64_t last_seq;     /* committed */
     uint64_t full_bytes;   /* a body of so many did not fit; 0: room is not known to be short */
     int64_t full_until_ms; /* then it is tried again anyway */
+    uint64_t full_passed;  /* what all sinks had passed then: while they have not passed more, no room comes of them */
     struct committer_stats stats;
 
     /* the thread's own */

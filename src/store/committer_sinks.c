@@ -82,6 +82,16 @@ committer_passed(const struct committer *c, uint64_t *seq)
 
 /* ---- steps ---- */
 
+/* The sink that is furthest behind decides; when another one moves, a full log stays full. */
+static void
+cursor_moved(struct committer *c)
+{
+    uint64_t passed;
+
+    if (!committer_passed(c, &passed) || passed > c->full_passed)
+        committer_room_changed(c);
+}
+
 static void
 changed(struct committer *c, struct committer_sink *sink, bool moved)
 {
@@ -96,7 +106,7 @@ changed(struct committer *c, struct committer_sink *sink, bool moved)
         (void)pthread_cond_signal(&c->work);
     }
     if (moved)
-        committer_room_changed(c);
+        cursor_moved(c);
 }
 
 static void

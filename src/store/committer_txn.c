@@ -423,6 +423,7 @@ refuse(struct committer *c, struct committer_round *round)
         return;
     (void)pthread_mutex_lock(&c->mutex);
     c->stats.full = true;
+    (void)committer_passed(c, &c->full_passed);
     c->full_bytes = body->chunks.n;
     c->full_until_ms = clock_after(clock_mono_ms(c->options.clock), FULL_RETRY_MS);
     (void)pthread_mutex_unlock(&c->mutex);

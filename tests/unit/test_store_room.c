@@ -56,6 +56,31 @@ reject_refuses_until_the_sink_moves(void **state)
 }
 
 static void
+a_full_log_stays_full_while_the_last_one_stands(void **state)
+{
+    struct committer_drive *f = *state;
+    struct committer_stats stats;
+    uint64_t accepted = 0;
+
+    f->options.sync = STORE_SYNC_NONE;
+    f->options.cursor_delay_ms = 1;
+    committer_drive_start(f, 4 * MB);
+    committer_drive_create(f, 1, false, false);
+    committer_drive_create(f, 2, false, false);
+    while (committer_drive_write_points(f, 500, 100) == ERR_OK)
+        accepted += 500;
+    assert_int_equal(committer_drive_forward(f, 2, 0, accepted), ERR_OK);
+    committer_drive_settle(f, 2);
+    committer_stats(f->c, &stats);
+    assert_true(stats.full); /* sink 1 still holds all of it */
+    assert_int_equal(committer_drive_forward(f, 1, 0, accepted), ERR_OK);
+    committer_drive_settle(f, 1);
+    committer_stats(f->c, &stats);
+    assert_false(stats.full);
+    assert_int_equal(committer_drive_write_points(f, 500, 100), ERR_OK);
+}
+
+static void
 drop_oldest_makes_room_and_counts(void **state)
 {
     struct committer_drive *f = *state;
@@ -273,6 +298,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(reject_refuses_until_the_sink_moves, committer_drive_setup,
                                         committer_drive_teardown),
+        cmocka_unit_test_setup_teardown(a_full_log_stays_full_while_the_last_one_stands,
+                                        committer_drive_setup, committer_drive_teardown),
         cmocka_unit_test_setup_teardown(drop_oldest_makes_room_and_counts, committer_drive_setup,
                                         committer_drive_teardown),
         cmocka_unit_test_setup_teardown(one_sink_that_may_not_lose_holds_all, committer_drive_setup,
