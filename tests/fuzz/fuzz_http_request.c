@@ -31,7 +31,7 @@ drive(struct http_drive *d, struct slice in, size_t step)
         in = slice_from(in, fed);
     }
     http_drive_eof(d);
-    if (http_server_phase(&d->conn) == HTTP_WORKING)
+    while (http_server_phase(&d->conn) == HTTP_WORKING) /* pipelined ones wait for the one before */
         http_drive_finish(d);
     assert(http_server_is_finished(&d->conn));
     assert(d->inflight_top <= BODY_MAX);
