@@ -185,30 +185,26 @@ option_index(const struct sink_type *type, struct slice name)
     return i;
 }
 
-/* The type's own options first. */
-/* As many of the type's own options as the text has room for. */
+/* All options, the type's own first. */
 static enum err
 unknown_option(const struct sink_type *type, struct slice key, struct errinfo *info)
 {
-    static const char around[] = "type  has no option ; it has: and more";
-    char known[sizeof(info->text)];
-    const struct option *o;
-    size_t used = 0, room;
+    size_t count = sink_options_count(type), common = count - type->options.count, used = 0;
+    char known[sizeof(info->text) - 80];
 
-    key = slice_to(key, 24);
-    room = sizeof(known) - sizeof(around) - strlen(type->name) - key.n;
-    for (size_t i = type->options.count > 0 ? sink_options_count(type) - type->options.count : 0;
-         (o = sink_options_at(type, i)) != NULL; i++) {
-        size_t n = strlen(o->name);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = sink_options_at(type, (common + i) % count)->name;
+        size_t n = strlen(name);
 
-        if (used + n + 1 > room)
+        if (used + n + 1 > sizeof(known))
             break;
-        memcpy(known + used, o->name, n);
-        known[used + n] = ' ';
-        used += n + 1;
+        if (used > 0)
+            known[used++] = ' ';
+        memcpy(known + used, name, n);
+        used += n;
     }
-    return errinfo_set(info, ERR_CONFIG, "type %s has no option %.*s; it has: %.*sand more",
-                       type->name, SLICE_PRI(key), (int)used, known);
+    return errinfo_set(info, ERR_CONFIG, "type %s has no option %.*s; it has: %.*s", type->name,
+                       SLICE_PRI(slice_to(key, 24)), (int)used, known);
 }
 
 enum err

@@ -59,11 +59,11 @@ static void
 a_long_text_is_cut_at_a_whole_character(void **state)
 {
     struct errinfo info;
-    char text[400];
+    char text[2 * sizeof(info.text)];
 
     (void)state;
     memset(text, 'a', sizeof(text));
-    text[399] = '\0';
+    text[sizeof(text) - 1] = '\0';
     (void)errinfo_set(&info, ERR_BAD, "%s", text);
     assert_int_equal(strlen(info.text), sizeof(info.text) - 1);
 
