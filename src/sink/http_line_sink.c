@@ -55,7 +55,7 @@ line_open(struct sink **out, const struct sink_def *def, const struct sink_env *
     line->precision = (enum precision)sink_def_number(def, "precision");
     line->max_bytes = (size_t)sink_def_number(def, "max_batch_bytes");
     buf_init(&line->body, BODY_MAX);
-    err = http_post_open(&line->post, def, env, info);
+    err = http_post_open(&line->post, def, env, false, info);
     if (err != ERR_OK) {
         line_close(&line->base);
         return err;

@@ -11,12 +11,12 @@
 #include "base/url.h"
 #include "http/http_client.h"
 #include "http/http_snippet.h"
-#include "point/precision.h"
+#include "sink/http_post_check.h"
 #include "sink/http_verdict.h"
 #include "sink/secret_file.h"
 #include "sink/template.h"
 
-#define HEADERS_MAX 40
+#define HEADERS_MAX (HTTP_POST_HEADERS_MAX + 8) /* and our own */
 #define SECRETS_MAX 64
 #define BODY_MAX ((size_t)256 << 20) /* far above what a request may bring in */
 #define GZIP_LEVEL 3                 /* as fast as 1 on line protocol, and smaller */
@@ -36,190 +36,6 @@ struct http_post {
     struct buf url, packed; /* of the request under way */
     int64_t timeout_ms;
 };
-
-/* ---- checks ------------------------------------------------------------------------------------- */
-
-static bool
-is_token(struct slice s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        uint8_t c = s.p[i];
-
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-              strchr("!#$%&'*+-.^_`|~", c) != NULL))
-            return false;
-    }
-    return s.n > 0;
-}
-
-static bool
-is_field_value(struct slice s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        if ((s.p[i] < 0x20 && s.p[i] != '\t') || s.p[i] == 0x7f)
-            return false;
-    }
-    return true;
-}
-
-/* Headers that the client writes itself, or an option says. */
-static bool
-is_reserved(struct slice name)
-{
-    static const struct slice reserved[] = {
-        SLICE_INIT("content-length"),   SLICE_INIT("transfer-encoding"), SLICE_INIT("connection"),
-        SLICE_INIT("content-encoding"), SLICE_INIT("content-type"),      SLICE_INIT("expect"),
-        SLICE_INIT("user-agent")};
-
-    for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
-        if (slice_eq_nocase(reserved[i], name))
-            return true;
-    }
-    return false;
-}
-
-/* The next line of the option `headers` that is not empty; false at the end. */
-static bool
-next_header(struct slice *rest, struct slice *line)
-{
-    while (slice_split(rest, '\n', line)) {
-        *line = slice_trim(*line);
-        if (line->n > 0 && line->p[line->n - 1] == '\r')
-            line->n--;
-        if (line->n > 0)
-            return true;
-    }
-    return false;
-}
-
-static enum err
-check_headers(const struct sink_def *def, struct errinfo *info)
-{
-    struct slice rest = sink_def_text(def, "headers"), line;
-    size_t count = 0;
-
-    while (next_header(&rest, &line)) {
-        size_t colon = slice_find(line, ':');
-
-        if (colon == line.n || !is_token(slice_to(line, colon)) || !is_field_value(line))
-            return errinfo_set(info, ERR_CONFIG,
-                               "option headers takes lines like 'Name: value'; line %zu is none",
-                               count + 1);
-        if (is_reserved(slice_to(line, colon)))
-            return errinfo_set(info, ERR_CONFIG, "option headers must not set %.*s", (int)colon,
-                               (const char *)line.p);
-        if (++count > HEADERS_MAX - 8)
-            return errinfo_set(info, ERR_CONFIG, "option headers takes at most %d lines",
-                               HEADERS_MAX - 8);
-    }
-    return ERR_OK;
-}
-
-/* What the points are sent in must be what the URL tells the server. */
-static enum err
-check_precision(const struct sink_def *def, const struct url *url, struct errinfo *info)
-{
-    struct slice rest = url->query, key, value;
-    enum precision said = PRECISION_NS, sent = (enum precision)sink_def_number(def, "precision");
-
-    while (url_query_next(&rest, &key, &value)) {
-        if (!slice_eq(key, SLICE("precision")))
-            continue;
-        if (precision_parse(value, &said) != ERR_OK)
-            return errinfo_set(info, ERR_CONFIG, "the URL's precision is none of ns, us, ms, s");
-        break;
-    }
-    if (said != sent)
-        return errinfo_set(
-            info, ERR_CONFIG,
-            "the URL says precision %s, the option precision says %s: make them agree",
-            precision_name(said), precision_name(sent));
-    return ERR_OK;
-}
-
-static enum err
-check_target(const struct url *url, struct errinfo *info)
-{
-    struct template *t;
-    struct slice text =
-        slice_make(url->path.p, url->path.n + (url->has_query ? url->query.n + 1 : 0));
-    enum err err;
-
-    if (url->host_count != 1)
-        return errinfo_set(info, ERR_CONFIG, "the URL of an HTTP sink has one host");
-    if (url->path.n == 0)
-        return errinfo_set(
-            info, ERR_CONFIG,
-            "the URL of an HTTP sink needs a path, like http://host:8086/write?db=mydb");
-    err = template_open(&t, text, TEMPLATE_HTTP, info);
-    if (err == ERR_OK)
-        template_close(t);
-    return err;
-}
-
-static bool
-sets_authorization(const struct sink_def *def)
-{
-    struct slice rest = sink_def_text(def, "headers"), line;
-
-    while (next_header(&rest, &line)) {
-        if (slice_eq_nocase(slice_to(line, slice_find(line, ':')), SLICE("authorization")))
-            return true;
-    }
-    return false;
-}
-
-static enum err
-check_credentials(const struct sink_def *def, struct errinfo *info)
-{
-    bool basic = def->username != NULL || secret_is_set(&def->password) ||
-                 sink_def_is_set(def, "password_file");
-    bool bearer = sink_def_is_set(def, "bearer_token") || sink_def_is_set(def, "bearer_token_file");
-
-    if (basic && def->username == NULL)
-        return errinfo_set(info, ERR_CONFIG, "a password needs a USERNAME beside it");
-    if (basic && strchr(def->username, ':') != NULL)
-        return errinfo_set(info, ERR_CONFIG, "a USERNAME for HTTP must not hold a colon");
-    if ((basic || bearer) && sets_authorization(def))
-        return errinfo_set(info, ERR_CONFIG,
-                           "option headers must not set Authorization beside USERNAME or a bearer "
-                           "token");
-    if (basic && bearer)
-        return errinfo_set(info, ERR_CONFIG, "USERNAME and a bearer token exclude each other");
-    if (sink_def_is_set(def, "bearer_token") && sink_def_is_set(def, "bearer_token_file"))
-        return errinfo_set(info, ERR_CONFIG,
-                           "bearer_token and bearer_token_file exclude each other");
-    if (!is_field_value(sink_def_text(def, "bearer_token")) ||
-        !is_field_value(sink_def_text(def, "user_agent")))
-        return errinfo_set(info, ERR_CONFIG, "a header value must not hold control bytes");
-    if (secret_is_set(&def->password) && sink_def_is_set(def, "password_file"))
-        return errinfo_set(info, ERR_CONFIG, "PASSWORD and password_file exclude each other");
-    return ERR_OK;
-}
-
-enum err
-http_post_check(const struct sink_def *def, struct errinfo *info)
-{
-    struct http_success success;
-    struct url url;
-    enum err err = url_parse(slice_of(def->url), &url, info);
-
-    if (err == ERR_OK && url_scheme_is(&url, "https"))
-        err = errinfo_set(info, ERR_CONFIG, "this build has no TLS: https cannot be used");
-    if (err == ERR_OK)
-        err = check_target(&url, info);
-    if (err == ERR_OK)
-        err = check_precision(def, &url, info);
-    if (err == ERR_OK)
-        err = check_headers(def, info);
-    if (err == ERR_OK)
-        err = check_credentials(def, info);
-    if (err == ERR_OK && sink_def_bool(def, "gzip") && !gzip_available())
-        err = errinfo_set(info, ERR_CONFIG, "this build has no zlib: gzip cannot be used");
-    if (err == ERR_OK)
-        err = http_verdict_parse(&success, sink_def_text(def, "success_status"), info);
-    return err == ERR_OK ? ERR_OK : ERR_CONFIG;
-}
 
 /* ---- making one ------------------------------------------------------------------------------------- */
 
@@ -274,7 +90,7 @@ add_bearer(struct http_post *p, struct slice token, struct errinfo *info)
     struct buf value;
     enum err err;
 
-    if (!is_field_value(token)) /* one from a file was not checked before */
+    if (!http_post_is_field_value(token)) /* one from a file was not checked before */
         return errinfo_set(info, ERR_CONFIG, "the bearer token holds control bytes");
     buf_init(&value, 16 * 1024);
     err = buf_add_text(&value, "Bearer ");
@@ -327,7 +143,7 @@ add_headers(struct http_post *p, struct errinfo *info)
         err = add_header(p, SLICE("User-Agent"), sink_def_text(p->def, "user_agent"));
     if (err == ERR_OK && p->gzip != NULL)
         err = add_header(p, SLICE("Content-Encoding"), SLICE("gzip"));
-    while (err == ERR_OK && next_header(&rest, &line)) {
+    while (err == ERR_OK && http_post_next_header(&rest, &line)) {
         size_t colon = slice_find(line, ':');
         struct slice value = slice_trim(slice_from(line, colon + 1));
 
@@ -368,8 +184,40 @@ open_client(struct http_post *p, const struct url *url, struct errinfo *info)
     return http_client_open(&p->client, &config, info);
 }
 
+static bool
+names_db(const struct url *url)
+{
+    struct slice rest = url->query, key, value;
+
+    while (url_query_next(&rest, &key, &value))
+        if (slice_eq(key, SLICE("db")))
+            return true;
+    return false;
+}
+
+/* The template of path and query. */
 static enum err
-open_parts(struct http_post *p, struct errinfo *info)
+open_target(struct http_post *p, const struct url *url, bool add_db, struct errinfo *info)
+{
+    struct buf text;
+    enum err err;
+
+    buf_init(&text, URL_TEXT_MAX + 16);
+    err = buf_add(&text, slice_make(url->path.p,
+                                    url->path.n + (url->has_query ? url->query.n + 1 : 0)));
+    if (err == ERR_OK && add_db && !names_db(url)) {
+        const char *joint = !url->has_query ? "?" : url->query.n > 0 ? "&" : "";
+
+        err = buf_printf(&text, "%sdb={db}", joint);
+    }
+    if (err == ERR_OK)
+        err = template_open(&p->target, buf_peek(&text), TEMPLATE_HTTP, info);
+    buf_wipe(&text);
+    return err;
+}
+
+static enum err
+open_parts(struct http_post *p, bool add_db, struct errinfo *info)
 {
     struct url url;
     enum err err = url_parse(slice_of(p->def->url), &url, info);
@@ -377,9 +225,7 @@ open_parts(struct http_post *p, struct errinfo *info)
     if (err == ERR_OK)
         err = http_verdict_parse(&p->success, sink_def_text(p->def, "success_status"), info);
     if (err == ERR_OK)
-        err = template_open(
-            &p->target, slice_make(url.path.p, url.path.n + (url.has_query ? url.query.n + 1 : 0)),
-            TEMPLATE_HTTP, info);
+        err = open_target(p, &url, add_db, info);
     if (err == ERR_OK && sink_def_bool(p->def, "gzip")) {
         p->gzip = gzip_writer_open(GZIP_LEVEL);
         err = p->gzip == NULL ? ERR_NOMEM : ERR_OK;
@@ -397,7 +243,7 @@ open_parts(struct http_post *p, struct errinfo *info)
 
 enum err
 http_post_open(struct http_post **out, const struct sink_def *def, const struct sink_env *env,
-               struct errinfo *info)
+               bool add_db, struct errinfo *info)
 {
     struct http_post *p = mem_zalloc(sizeof(*p));
     enum err err;
@@ -410,7 +256,7 @@ http_post_open(struct http_post **out, const struct sink_def *def, const struct 
     buf_init(&p->head, 64 * 1024);
     buf_init(&p->url, 128 * 1024);
     buf_init(&p->packed, BODY_MAX);
-    err = open_parts(p, info);
+    err = open_parts(p, add_db, info);
     if (err == ERR_NOMEM)
         errinfo_set(info, ERR_NOMEM, "no memory for an HTTP sink");
     if (err != ERR_OK) {
@@ -517,25 +363,60 @@ describe(struct http_post *p, const struct http_reply *reply, const struct outco
     buf_free(&text);
 }
 
-static enum err
-call(struct http_post *p, const char *content_type, struct slice body, struct http_reply *reply,
-     struct errinfo *info)
-{
-    struct slice headers[HEADERS_MAX + 1];
+/* A request being put together: it holds loans of itself, so it stays where it is. */
+struct request {
+    struct http_call call;
+    struct slice headers[HEADERS_MAX + 1], body;
     char type[160];
-    struct http_call request = {.method = SLICE("POST"),
-                                .target = buf_peek(&p->url),
-                                .headers = headers,
-                                .header_count = p->header_count + 1,
-                                .body = &body,
-                                .body_count = 1,
-                                .repeat = true};
+};
 
-    memcpy(headers, p->headers, p->header_count * sizeof(*headers));
-    snprintf(type, sizeof(type), "Content-Type: %s", content_type);
-    headers[p->header_count] = slice_of(type);
-    return http_client_call(p->client, &request, reply,
-                            clock_after(clock_mono_ms(p->env->stream.clock), p->timeout_ms), info);
+static enum err
+prepare(struct http_post *p, struct request *r, const struct batch_point *point,
+        const char *content_type, struct slice body, struct errinfo *info)
+{
+    buf_clear(&p->url);
+    buf_clear(&p->packed);
+    if (template_put(p->target, point, &p->url) != ERR_OK ||
+        (p->gzip != NULL && gzip_writer_pack(p->gzip, body, &p->packed) != ERR_OK))
+        return errinfo_set(info, ERR_NOMEM, "no memory for a request");
+    r->body = p->gzip != NULL ? buf_peek(&p->packed) : body;
+    memcpy(r->headers, p->headers, p->header_count * sizeof(*r->headers));
+    snprintf(r->type, sizeof(r->type), "Content-Type: %s", content_type);
+    r->headers[p->header_count] = slice_of(r->type);
+    r->call = (struct http_call){.method = SLICE("POST"),
+                                 .target = buf_peek(&p->url),
+                                 .headers = r->headers,
+                                 .header_count = p->header_count + 1,
+                                 .body = &r->body,
+                                 .body_count = 1,
+                                 .repeat = true};
+    return ERR_OK;
+}
+
+static int64_t
+deadline_of(const struct http_post *p)
+{
+    return clock_after(clock_mono_ms(p->env->stream.clock), p->timeout_ms);
+}
+
+/* What an answer, or the lack of one, means. */
+static enum err
+judge(struct http_post *p, enum err err, const struct http_reply *reply, struct outcome *outcome,
+      struct errinfo *info)
+{
+    if (err == ERR_STOP) { /* half an answer may be on its way: it must not meet the next request */
+        http_client_disconnect(p->client);
+        return err;
+    }
+    if (reply->status == 0) {
+        judge_failure(p, outcome);
+        return err != ERR_OK ? err : ERR_BAD;
+    }
+    *outcome = http_verdict_of(&p->success, reply->status, reply->retry_after_ms, reply->body);
+    if (outcome->what == DELIVERY_DONE)
+        return ERR_OK;
+    describe(p, reply, outcome, info);
+    return ERR_DENIED;
 }
 
 enum err
@@ -543,26 +424,52 @@ http_post_send(struct http_post *p, const struct batch_point *point, const char 
                struct slice body, struct outcome *outcome, struct errinfo *info)
 {
     struct http_reply reply;
+    struct request r;
+    enum err err = prepare(p, &r, point, content_type, body, info);
+
+    outcome_is(outcome, DELIVERY_TRANSIENT, STORE_ERROR_PROTOCOL);
+    if (err != ERR_OK)
+        return err;
+    err = http_client_call(p->client, &r.call, &reply, deadline_of(p), info);
+    return judge(p, err, &reply, outcome, info);
+}
+
+enum err
+http_post_push(struct http_post *p, const struct batch_point *point, const char *content_type,
+               struct slice body, struct outcome *outcome, struct errinfo *info)
+{
+    struct request r;
+    enum err err = prepare(p, &r, point, content_type, body, info);
+
+    outcome_is(outcome, DELIVERY_TRANSIENT, STORE_ERROR_PROTOCOL);
+    if (err == ERR_OK)
+        err = http_client_send(p->client, &r.call, deadline_of(p), info);
+    if (err == ERR_OK || err == ERR_BUSY)
+        return err;
+    judge_failure(p, outcome);
+    http_client_disconnect(p->client);
+    return err;
+}
+
+enum err
+http_post_pull(struct http_post *p, struct outcome *outcome, struct errinfo *info)
+{
+    struct http_reply reply;
     enum err err;
 
     outcome_is(outcome, DELIVERY_TRANSIENT, STORE_ERROR_PROTOCOL);
-    buf_clear(&p->url);
-    buf_clear(&p->packed);
-    if (template_put(p->target, point, &p->url) != ERR_OK ||
-        (p->gzip != NULL && gzip_writer_pack(p->gzip, body, &p->packed) != ERR_OK))
-        return errinfo_set(info, ERR_NOMEM, "no memory for a request");
-    err = call(p, content_type, p->gzip != NULL ? buf_peek(&p->packed) : body, &reply, info);
-    if (err == ERR_STOP) { /* half an answer may be on its way: it must not meet the next request */
-        http_client_disconnect(p->client);
-        return err;
-    }
-    if (reply.status == 0) {
-        judge_failure(p, outcome);
-        return err != ERR_OK ? err : ERR_BAD;
-    }
-    *outcome = http_verdict_of(&p->success, reply.status, reply.retry_after_ms, reply.body);
-    if (outcome->what == DELIVERY_DONE)
-        return ERR_OK;
-    describe(p, &reply, outcome, info);
-    return ERR_DENIED;
+    err = http_client_receive(p->client, &reply, deadline_of(p), info);
+    return judge(p, err, &reply, outcome, info);
+}
+
+size_t
+http_post_waiting(const struct http_post *p)
+{
+    return http_client_waiting(p->client);
+}
+
+bool
+http_post_is_stale(const struct http_post *p)
+{
+    return http_client_failure(p->client) == HTTP_FAILURE_STALE;
 }

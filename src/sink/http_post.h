@@ -14,6 +14,7 @@
 #include "base/attr.h"
 #include "base/err.h"
 #include "base/slice.h"
+#include "http/http_client.h"
 #include "sink/option.h"
 #include "sink/sink.h"
 
@@ -32,9 +33,10 @@ struct http_post;
 /* http_post_check(def, info): the URL and the options above. ERR_CONFIG. */
 enum err http_post_check(const struct sink_def *def, struct errinfo *info) MUST_USE;
 
-/* http_post_open(out, def, env, info): reads the files that options name. ERR_NOMEM, ERR_CONFIG. */
+/* http_post_open(out, def, env, add_db, info): reads the files that options name. With ${add_db} a URL
+ * without a `db` gets one: the database of the point. ERR_NOMEM, ERR_CONFIG. */
 enum err http_post_open(struct http_post **out, const struct sink_def *def,
-                        const struct sink_env *env, struct errinfo *info) MUST_USE;
+                        const struct sink_env *env, bool add_db, struct errinfo *info) MUST_USE;
 void http_post_close(struct http_post *p);
 
 /* The connection: as sink_type's calls of these names. */
@@ -54,5 +56,25 @@ bool http_post_one_target(const struct http_post *p);
  */
 enum err http_post_send(struct http_post *p, const struct batch_point *point, const char *content_type,
                         struct slice body, struct outcome *outcome, struct errinfo *info) MUST_USE;
+
+/* Requests that may be sent ahead of their answers. */
+#define HTTP_POST_AHEAD HTTP_CLIENT_PIPELINE
+
+/*
+ * http_post_push(p, point, content_type, body, outcome, info): as http_post_send without the wait for the
+ * answer. Errors: ERR_BUSY (not sent: the peer will take no more before its answers are read); others: the
+ * connection is closed, what waits for an answer is not confirmed.
+ * http_post_pull(p, outcome, info): the verdict on the oldest request that waits; as http_post_send.
+ * http_post_waiting(p): how many wait; 0 once the connection is closed, by an answer too.
+ * http_post_is_stale(p): the last error was that of an idle connection which the peer had closed: sending
+ * again at once is right.
+ */
+enum err http_post_push(struct http_post *p, const struct batch_point *point,
+                        const char *content_type, struct slice body, struct outcome *outcome,
+                        struct errinfo *info) MUST_USE;
+enum err http_post_pull(struct http_post *p, struct outcome *outcome,
+                        struct errinfo *info) MUST_USE;
+size_t http_post_waiting(const struct http_post *p);
+bool http_post_is_stale(const struct http_post *p);
 
 #endif
