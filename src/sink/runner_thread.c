@@ -242,12 +242,12 @@ connect_sink(struct runner *r)
 }
 
 static void
-log_batch(struct runner *r, int64_t started_us, const struct outcome *outcome)
+log_batch(struct runner *r, size_t points, int64_t started_us, const struct outcome *outcome)
 {
     struct log_line line = {.event = "batch", .sink = r->def.name, .seq = r->round.passed};
 
     if (sink_def_bool(&r->def, "verbose"))
-        log_event(LOG_INFO, &line, "%zu points, %s, %lld ms", r->round.round.points.count,
+        log_event(LOG_INFO, &line, "%zu points, %s, %lld ms", points,
                   outcome->what == DELIVERY_DONE ? "delivered" : "not all delivered",
                   (long long)((clock_mono_ms(r->config.clock) * 1000 - started_us) / 1000));
 }
@@ -258,13 +258,14 @@ deliver(struct runner *r)
     struct outcome outcome;
     struct errinfo info = {ERR_OK, 0, ""};
     int64_t started_us = clock_mono_ms(r->config.clock) * 1000;
+    size_t points = r->round.round.points.count - r->round.round.counted;
     enum err err;
 
     outcome_is(&outcome, DELIVERY_TRANSIENT, STORE_ERROR_PROTOCOL);
     enter(r, PHASE_DELIVERING);
     err = runner_round_deliver(&r->round, r->sink, &outcome, &info);
     enter(r, PHASE_IDLE);
-    log_batch(r, started_us, &outcome);
+    log_batch(r, points, started_us, &outcome);
     if (err == ERR_OK) {
         pthread_mutex_lock(&r->lock);
         histogram_add(&r->view.duration, clock_mono_ms(r->config.clock) * 1000 - started_us);
