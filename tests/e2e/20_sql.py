@@ -125,7 +125,7 @@ def test_wrong_statements():
         ("TO 'http://h/w' TYPE nosuch", ""),
         ("TYPE stdout TYPE stdout", "TYPE is given twice"),
         ("TYPE stdout BATCH_SIZE 0", "must be 1"),
-        ("TYPE stdout BATCH_SIZE -1", "BATCH_SIZE"),
+        ("TYPE stdout BATCH_SIZE -1", "expected integer"),
         ("TYPE stdout FLUSH_INTERVAL 5", "found 5, expected duration"),
         ("TYPE stdout FLUSH_INTERVAL 5x", "duration"),
         ("TYPE stdout START 5", "EARLIEST"),
