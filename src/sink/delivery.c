@@ -144,7 +144,10 @@ delivery_pass(struct sink *s, struct round *round, struct delivery_memory *memor
     }
     if (round_count(round, 0, count, VERDICT_DELIVERED) > 0)
         memory->delivered_any = true;
-    if (err == ERR_OK)
+    if (err == ERR_OK) {
         outcome_is(outcome, DELIVERY_DONE, STORE_ERROR_REJECTED);
+        if (info != NULL) /* what came behind the refusal may have left words of its own */
+            *info = p.why;
+    }
     return err;
 }

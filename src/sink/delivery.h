@@ -25,7 +25,8 @@ struct delivery_memory {
 /*
  * delivery_pass(s, round, memory, outcome, info):
  * Offer every open point once. On return each point has its verdict and ${outcome} is DONE, or the pass
- * ended early and it says why; then what is open has to be offered again.
+ * ended early and it says why; then what is open has to be offered again. With DONE ${info} has the words of
+ * the last refusal, and no text without one.
  * Errors: whatever ended it: ERR_OK exactly with DONE.
  */
 enum err delivery_pass(struct sink *s, struct round *round, struct delivery_memory *memory,

@@ -63,6 +63,7 @@ request(struct destination *d, struct round *round, size_t from, size_t to,
                 d->delivered[d->delivered_count++] = batch_point(&round->points, i).seq;
         }
         round_set(round, from, to, VERDICT_DELIVERED);
+        (void)errinfo_set(info, ERR_TIMEOUT, "of no meaning: all went well");
         return ERR_OK;
     }
     outcome->from = from;
@@ -120,6 +121,29 @@ assert_in_order(const struct destination *d)
 {
     for (size_t i = 1; i < d->delivered_count; i++)
         assert_true(d->delivered[i - 1] < d->delivered[i]);
+}
+
+/* The words behind a pass are those of a refusal, whatever was delivered behind it. */
+static void
+words_are_those_of_the_refusal(void **state)
+{
+    struct destination d = {.bad = {3}, .bad_count = 1};
+    struct delivery_memory memory = {false, 0};
+    struct outcome outcome;
+    struct errinfo info = {ERR_OK, 0, ""};
+    struct round round;
+
+    (void)state;
+    d.base.type = &type;
+    fill(&round, 8);
+    assert_int_equal(delivery_pass(&d.base, &round, &memory, &outcome, &info), ERR_OK);
+    assert_string_equal(info.text, "refused");
+    round_free(&round);
+    d.bad_count = 0;
+    fill(&round, 8);
+    assert_int_equal(delivery_pass(&d.base, &round, &memory, &outcome, &info), ERR_OK);
+    assert_string_equal(info.text, "");
+    round_free(&round);
 }
 
 /* ---- the pass ------------------------------------------------------------------------------------- */
@@ -384,6 +408,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_are_those_of_the_refusal),
         cmocka_unit_test(good_points_go_in_one_request),
         cmocka_unit_test(one_bad_point_is_found_and_the_rest_delivered_in_order),
         cmocka_unit_test(several_bad_points_are_found),
