@@ -26,6 +26,7 @@
 #endif
 
 #define STOP_TRIES 3
+#define TELL_EVERY_MS 60000
 #define FIRST_DELETE_MS 1000 /* after the start: what an earlier run left to delete */
 
 int64_t
@@ -45,6 +46,34 @@ committer_answer(struct committer *c, struct committer_body *body, enum err resu
     c->queue_bytes -= body->chunks.n;
     (void)pthread_mutex_unlock(&c->mutex);
     body->done(body, result, info); /* it is the caller's again */
+}
+
+/* ---- words for the operator ---- */
+
+void
+committer_tell_failure(struct committer *c, const struct errinfo *info)
+{
+    if (!log_allow(&c->failures, clock_mono_ms(c->options.clock)))
+        return;
+    c->failure_told = true;
+    log_error("commit_failed", "%s; nothing of it was acknowledged, and it is tried again",
+              info->text);
+}
+
+void
+committer_tell_success(struct committer *c)
+{
+    if (c->failure_told)
+        log_info("commit_ok", "the log can be written again");
+    c->failure_told = false;
+}
+
+void
+committer_tell_full(struct committer *c)
+{
+    if (log_allow(&c->refusals, clock_mono_ms(c->options.clock)))
+        log_warn("log_full", "no room: writes are refused until the slowest sink delivers, is "
+                             "dropped or may lose points");
 }
 
 /* ---- the queue ---- */
@@ -249,6 +278,7 @@ init(struct committer *c, struct store *store, const struct committer_options *o
         c->waiting_max = COMMITTER_GROUP_BYTES;
     buf_init(&c->waiting, c->waiting_max);
     c->delete_budget = COMMITTER_GROUP_BYTES;
+    c->failures = c->refusals = (struct log_limit){.burst = 1, .every_ms = TELL_EVERY_MS};
     c->retry_ms = INT64_MIN;
     c->delete_ms = clock_after(now, FIRST_DELETE_MS);
     c->age_ms = options->max_age_ms > 0 ? now : DEADLINE_NEVER;

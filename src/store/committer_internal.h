@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/log.h"
 #include "store/committer.h"
 
 /* Bodies of one transaction, and what interval mode holds back at most. */
@@ -72,6 +73,8 @@ struct committer {
     int64_t delete_ms;      /* when to go on deleting; DEADLINE_NEVER: nothing known */
     int64_t age_ms;         /* when to look for what is too old */
     uint64_t delete_budget; /* halved when a deletion failed */
+    struct log_limit failures, refusals; /* how often the log of the daemon tells of them */
+    bool failure_told;
 };
 
 /* One round: what was taken from the queue, until all of it is answered. The thread's own. */
@@ -122,6 +125,11 @@ int64_t committer_now_us(void);
 /* committer_answer(c, body, result, info): give a body back. Not under the mutex. */
 void committer_answer(struct committer *c, struct committer_body *body, enum err result,
                       const struct errinfo *info);
+
+/* Words for the operator, rate-limited: a commit failed, commits work again, the log is full. */
+void committer_tell_failure(struct committer *c, const struct errinfo *info);
+void committer_tell_success(struct committer *c);
+void committer_tell_full(struct committer *c);
 
 /* ---- committer_txn.c: the mutex is held at the call and at the return, not between ---- */
 

@@ -407,6 +407,8 @@ succeeded(struct committer *c, struct committer_round *round, bool committed, in
     if (round->progress || (round->appended > 0 && round->blocked == 0))
         committer_room_changed(c);
     (void)pthread_mutex_unlock(&c->mutex);
+    if (committed)
+        committer_tell_success(c);
     answer_all(c, &round->stored, ERR_OK, NULL);
     answer_changes(round, ERR_OK, NULL);
 }
@@ -427,6 +429,7 @@ refuse(struct committer *c, struct committer_round *round)
     c->full_bytes = body->chunks.n;
     c->full_until_ms = clock_after(clock_mono_ms(c->options.clock), FULL_RETRY_MS);
     (void)pthread_mutex_unlock(&c->mutex);
+    committer_tell_full(c);
     body->points = 0;
     committer_answer(c, body, ERR_FULL, &info);
     if (buf_len(&c->waiting) > 0)
@@ -447,6 +450,7 @@ failed(struct committer *c, struct committer_round *round, const struct errinfo 
     c->stats.failed_commits++;
     c->stats.last_error = *info;
     (void)pthread_mutex_unlock(&c->mutex);
+    committer_tell_failure(c, info);
     answer_all(c, &round->bodies, ERR_IO, info);
     answer_changes(round, ERR_IO, info);
 }

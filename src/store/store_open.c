@@ -6,6 +6,7 @@
  * nothing is touched that someone could still read elsewhere.
  */
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -257,6 +258,22 @@ open_or_move(struct store *s, bool *fresh, bool *moved, struct errinfo *info)
     return err == ERR_OK ? load(s, fresh, info) : err;
 }
 
+/* The log may grow to more than there is: writes will then be refused before it is full. */
+static void
+compare_with_disk(struct store *s)
+{
+    uint64_t left = folder_free_bytes(&s->folder), missing;
+    struct store_usage usage;
+
+    store_usage(s, &usage);
+    missing = usage.map_bytes > usage.file_bytes ? usage.map_bytes - usage.file_bytes : 0;
+    if (left < missing)
+        log_warn("disk_small",
+                 "the log may grow by %" PRIu64 " MB, but %s has %" PRIu64
+                 " MB free: lower storage.max_size_mb or make room",
+                 missing / 1000000, s->folder.dir, left / 1000000);
+}
+
 enum err
 store_open(struct store **out, const struct store_options *options, struct errinfo *info)
 {
@@ -283,6 +300,7 @@ store_open(struct store **out, const struct store_options *options, struct errin
         store_close(s);
         return err;
     }
+    compare_with_disk(s);
     *out = s;
     return ERR_OK;
 }
