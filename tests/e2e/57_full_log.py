@@ -49,6 +49,7 @@ def test_reject():
         count = fill(b.d)
         equal(b.d.http("GET", "/health/ready").status, 503, "/health/ready")
         equal(b.d.http("GET", "/ping").status, 204, "/ping")
+        contains(b.d.log(), "event=log_full", "log")
         b.d.query("SHOW SINKS")
         b.d.query("ALTER SINK s BATCH_SIZE 4000")
         account.balanced(b.d, "s", accepted=count, pending=count)
