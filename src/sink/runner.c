@@ -84,7 +84,7 @@ runner_start(struct runner **out, const struct sink_def *def, const struct runne
     if (err == ERR_OK)
         err = sink_def_copy(&r->def, def);
     if (err == ERR_OK)
-        err = runner_round_open(&r->round, config, &r->def, info);
+        err = runner_round_open(&r->round, &r->config, &r->def, info);
     if (err == ERR_OK)
         err = start_thread(r, info);
     if (err != ERR_OK) {
