@@ -57,6 +57,7 @@ struct pass {
     struct delivery_memory *memory;
     size_t suspects; /* refused in this pass on nobody's word but a lone request's refusal */
     struct errinfo why; /* of the last suspect */
+    bool begun;         /* a request was made */
 };
 
 /* One request was refused: halve it, or give its lone point a verdict. */
@@ -97,6 +98,11 @@ deliver_range(struct pass *p, size_t from, size_t to, struct outcome *outcome,
 
         if (round_count(p->round, at.from, at.to, VERDICT_OPEN) == 0)
             continue;
+        if (p->begun && sink_yields(p->sink)) {
+            outcome_is(outcome, DELIVERY_TRANSIENT, STORE_ERROR_PROTOCOL);
+            return ERR_STOP;
+        }
+        p->begun = true;
         err = p->sink->type->deliver(p->sink, p->round, at.from, at.to, outcome, info);
         if (err == ERR_OK)
             continue;
@@ -123,7 +129,7 @@ enum err
 delivery_pass(struct sink *s, struct round *round, struct delivery_memory *memory,
               struct outcome *outcome, struct errinfo *info)
 {
-    struct pass p = {s, round, memory, 0, {ERR_OK, 0, ""}};
+    struct pass p = {.sink = s, .round = round, .memory = memory};
     size_t count = round->points.count;
     enum err err = ERR_OK;
 

@@ -139,7 +139,7 @@ line_deliver(struct sink *s, struct round *round, size_t from, size_t to, struct
 {
     struct http_line *line = of(s);
 
-    for (;;) {
+    for (bool begun = false;; begun = true) {
         struct batch_point first;
         size_t end = from;
         enum err err;
@@ -151,6 +151,8 @@ line_deliver(struct sink *s, struct round *round, size_t from, size_t to, struct
             return ERR_OK;
         }
         outcome_is(outcome, DELIVERY_TRANSIENT, STORE_ERROR_PROTOCOL);
+        if (begun && sink_yields(s))
+            return ERR_STOP;
         if (fill_body(line, round, from, to, &end) != ERR_OK)
             return errinfo_set(info, ERR_NOMEM, "no memory for a request");
         first = batch_point(&round->points, from);

@@ -35,6 +35,19 @@ is_aborted(void *arg)
     return aborting;
 }
 
+/* Another definition waits: what is confirmed by now counts, the rest is judged anew. */
+static bool
+is_altered(void *arg)
+{
+    struct runner *r = arg;
+    bool altered;
+
+    pthread_mutex_lock(&r->lock);
+    altered = r->next_def != NULL;
+    pthread_mutex_unlock(&r->lock);
+    return altered;
+}
+
 static bool
 wait_is_over(void *arg)
 {
@@ -194,8 +207,10 @@ open_sink(struct runner *r)
 
     if (r->sink != NULL)
         return true;
-    if (r->def.type->open(&r->sink, &r->def, &r->env, &info) == ERR_OK)
+    if (r->def.type->open(&r->sink, &r->def, &r->env, &info) == ERR_OK) {
+        r->sink->env = &r->env;
         return true;
+    }
     r->sink = NULL;
     outcome_is(&outcome, DELIVERY_TARGET, STORE_ERROR_TARGET);
     failed(r, &outcome, &info);
@@ -415,5 +430,6 @@ runner_thread_env(struct runner *r, struct sink_env *env)
         .stream
         = {.clock = r->config.clock, .wake = &r->wake, .aborted = is_aborted, .arg = r},
         .node = r->config.node,
+        .yields = is_altered,
     };
 }

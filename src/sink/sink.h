@@ -46,6 +46,10 @@ struct sink;
 struct sink_env {
     struct stream_env stream; /* clock, wake pipe, when to stop */
     const char *node;         /* names this daemon to its peers */
+
+    /* Whether a delivery is to end after the request under way: another definition waits. Asked with
+     * stream.arg; NULL: never. */
+    bool (*yields)(void *arg);
 };
 
 struct sink_type {
@@ -77,7 +81,7 @@ struct sink_type {
      * deliver(s, round, from, to, outcome, info):
      * Resolve the open points of [from, to): send them, wait for the answers (each at most the option
      * `timeout`), set verdicts. Verdicts count on every return. ERR_OK exactly when outcome->what is DONE.
-     * ERR_STOP: told to give up; outcome is TRANSIENT.
+     * ERR_STOP: told to give up, or to yield between two requests; outcome is TRANSIENT.
      */
     enum err (*deliver)(struct sink *s, struct round *round, size_t from, size_t to,
                         struct outcome *outcome, struct errinfo *info);
@@ -95,7 +99,15 @@ struct sink_type {
 /* Every sink begins with this. */
 struct sink {
     const struct sink_type *type;
+    const struct sink_env *env; /* of its runner; NULL without one */
 };
+
+/* sink_yields(s): asked between two requests of a delivery. */
+static inline bool
+sink_yields(const struct sink *s)
+{
+    return s->env != NULL && s->env->yields != NULL && s->env->yields(s->env->stream.arg);
+}
 
 /* outcome_is(o, what, kind): an outcome that is about no particular points. */
 static inline void

@@ -174,6 +174,38 @@ one_request_for_each_target(void **state)
     sink_rig_close(&r);
 }
 
+static bool
+always(void *arg)
+{
+    (void)arg;
+    return true;
+}
+
+static void
+it_yields_between_two_requests(void **state)
+{
+    const struct script_step steps[] = {
+        EXPECT_UNTIL("m v=1 1000000000\n"),
+        GIVE(NO_CONTENT),
+        EXPECT_UNTIL("m v=2 2000000000\n"),
+        GIVE(NO_CONTENT),
+    };
+    struct script_conn conns[] = {SINK_RIG_CONN(steps)};
+    struct sink_rig r;
+
+    (void)state;
+    sink_rig_open(&r, "http_line", conns, 1, "http://collector/write?db={db}", NULL);
+    r.env.yields = always;
+    r.sink->env = &r.env;
+    sink_drive_add(&r.round, 1, "a", "", "m", "m v=1");
+    sink_drive_add(&r.round, 2, "b", "", "m", "m v=2");
+    assert_int_equal(sink_rig_deliver(&r), ERR_STOP);
+    assert_int_equal(r.outcome.what, DELIVERY_TRANSIENT);
+    assert_int_equal(sink_rig_delivered(&r), 1);
+    sink_rig_delivers(&r); /* a lone request is not held back */
+    sink_rig_close(&r);
+}
+
 static void
 a_body_ends_at_its_limit(void **state)
 {
@@ -285,6 +317,7 @@ main(void)
         cmocka_unit_test(the_default_port_is_80),
         cmocka_unit_test(timestamps_in_the_precision_of_the_url),
         cmocka_unit_test(one_request_for_each_target),
+        cmocka_unit_test(it_yields_between_two_requests),
         cmocka_unit_test(a_body_ends_at_its_limit),
         cmocka_unit_test(points_with_a_verdict_are_not_sent),
         cmocka_unit_test(compressed_bodies),
