@@ -297,7 +297,7 @@ provisioned(void *arg, const char *error)
 {
     struct run *r = arg;
     struct daemon *d = &r->daemon;
-    struct errinfo info;
+    struct errinfo info = {ERR_OK, 0, ""};
 
     if (r->stopping)
         return;
@@ -310,7 +310,7 @@ provisioned(void *arg, const char *error)
     }
     if (listen_for_requests(d, &info) != ERR_OK) {
         log_error("start_failed", "%s", info.text);
-        r->status = 1;
+        r->status = info.code == ERR_CONFIG ? 2 : 1;
         loop_stop(d->loop);
         return;
     }
@@ -391,7 +391,7 @@ daemon_run(const struct config *config, const struct clock *clock)
         loop_run(r->daemon.loop);
     } else {
         log_error("start_failed", "%s", info.text);
-        r->status = 1;
+        r->status = info.code == ERR_CONFIG ? 2 : 1;
     }
     close_all(r);
     status = r->status;

@@ -116,17 +116,17 @@ read_file(struct provision *p, const char *path, struct errinfo *info)
     enum err err = ERR_OK;
 
     if (file == NULL)
-        return errinfo_sys(info, ERR_IO, errno, "sink.init_file: cannot open %s", path);
+        return errinfo_sys(info, ERR_CONFIG, errno, "sink.init_file: cannot open %s", path);
     while (err == ERR_OK && got > 0) {
         uint8_t *room = buf_reserve(&p->sql, 4096);
 
         got = room == NULL ? 0 : fread(room, 1, 4096, file);
         buf_commit(&p->sql, got);
         if (room == NULL)
-            err = errinfo_set(info, ERR_IO, "sink.init_file: %s is larger than %u bytes", path,
+            err = errinfo_set(info, ERR_CONFIG, "sink.init_file: %s is larger than %u bytes", path,
                               FILE_MAX);
         else if (ferror(file))
-            err = errinfo_sys(info, ERR_IO, errno, "sink.init_file: cannot read %s", path);
+            err = errinfo_sys(info, ERR_CONFIG, errno, "sink.init_file: cannot read %s", path);
     }
     fclose(file);
     return err;
