@@ -19,6 +19,7 @@
 
 #define SCRATCH_BYTES 65536
 #define ERROR_TEXT_MAX 1200
+#define QUIET_MS 1000 /* then memory that waits for the next body is given back */
 
 struct client;
 
@@ -53,6 +54,8 @@ struct server {
     struct client *oldest, *newest; /* idle */
     uint32_t generation;
     struct server_budget budget;
+    struct loop_timer quiet;
+    int64_t last_call_ms;
 
     bool draining;
     void (*drained)(void *arg);
@@ -85,6 +88,33 @@ struct server_budget *
 server_inflight(struct server *s)
 {
     return &s->budget;
+}
+
+struct recycle *
+server_recycle(struct server *s)
+{
+    return &s->env.http.bodies;
+}
+
+static void
+on_quiet(void *arg)
+{
+    struct server *s = arg;
+    int64_t at_ms = s->last_call_ms + QUIET_MS;
+
+    if (at_ms <= loop_now_ms(s->env.loop) ||
+        loop_timer_set(s->env.loop, &s->quiet, at_ms, on_quiet, s) != ERR_OK)
+        recycle_free(&s->env.http.bodies);
+}
+
+/* note_call(s): the timer is set once and moves itself, so that a call costs no more than this. */
+static void
+note_call(struct server *s)
+{
+    s->last_call_ms = loop_now_ms(s->env.loop);
+    if (s->quiet.slot == 0 &&
+        loop_timer_set(s->env.loop, &s->quiet, s->last_call_ms + QUIET_MS, on_quiet, s) != ERR_OK)
+        recycle_free(&s->env.http.bodies);
 }
 
 /* Calls. */
@@ -271,6 +301,7 @@ begin_call(struct client *c)
     struct server_call *call = &c->call;
     uint32_t generation;
 
+    note_call(s);
     if (++s->generation == 0)
         s->generation = 1;
     generation = s->generation;
@@ -412,6 +443,7 @@ static void
 free_server(struct server *s)
 {
     server_listener_close(&s->listener);
+    loop_timer_clear(s->env.loop, &s->quiet);
     http_answer_env_free(&s->env.http);
     mem_free(s->rates);
     mem_free(s->table);

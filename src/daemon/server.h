@@ -17,6 +17,7 @@
 
 #include "base/attr.h"
 #include "base/err.h"
+#include "base/recycle.h"
 #include "base/slice.h"
 #include "daemon/server_budget.h"
 #include "http/http_request.h"
@@ -95,6 +96,10 @@ struct server *server_of(const struct server_call *call);
  * call is over; what the daemon keeps beyond that (chunks that wait in memory) it holds there
  * itself. */
 struct server_budget *server_inflight(struct server *s);
+
+/* server_recycle(s): memory of bodies that are over, for those to come and for what is made of them.
+ * It is given back to the system when no request came for a second. */
+struct recycle *server_recycle(struct server *s);
 
 /* The request; not const, so that http_request_parse_form() can be called. Valid until the
  * answer. */

@@ -43,11 +43,13 @@ struct write {
 static void
 free_write(struct write *w)
 {
+    struct server *server = w->daemon->server;
+
     if (w->held > 0)
-        server_budget_release(server_inflight(w->daemon->server), w->held);
+        server_budget_release(server_inflight(server), w->held);
     buf_free(&w->database);
     buf_free(&w->policy);
-    buf_free(&w->chunks);
+    recycle_give(server_recycle(server), &w->chunks);
     buf_free(&w->complaint);
     mem_free(w);
 }
@@ -252,7 +254,10 @@ parse_body(struct write *w, struct slice body)
     if (builder == NULL)
         return ERR_NOMEM;
     buf_init(&w->chunks, body.n * 4 + 65536);
-    err = chunk_builder_init(builder, &w->chunks, store_chunk_max(daemon->store), &origin);
+    recycle_take(server_recycle(daemon->server), &w->chunks, body.n); /* mostly less is needed */
+    err = buf_reserve(&w->chunks, body.n) == NULL ? ERR_NOMEM : ERR_OK;
+    if (err == ERR_OK)
+        err = chunk_builder_init(builder, &w->chunks, store_chunk_max(daemon->store), &origin);
     lineproto_init(&lines, body, w->precision, now_ns);
     while (err == ERR_OK && (event = lineproto_next(&lines, &point, &bad)) != LINEPROTO_END) {
         if (event == LINEPROTO_BAD) {
@@ -352,11 +357,14 @@ void
 write_api_done(struct server_call *call)
 {
     struct write *w = server_call_user(call);
-    struct slice body = http_request_body(server_call_request(call));
+    struct buf *body = &server_call_request(call)->body;
+    bool parsed;
 
     if (w == NULL)
         return;
-    if (parse_body(w, body) != ERR_OK || complain(w) != ERR_OK)
+    parsed = parse_body(w, buf_peek(body)) == ERR_OK && complain(w) == ERR_OK;
+    recycle_give(server_recycle(w->daemon->server), body); /* the chunks say it all */
+    if (!parsed)
         server_call_busy(call, RETRY_AFTER_S, "no memory for this write");
     else if (w->good == 0)
         answer(w, call);

@@ -16,6 +16,7 @@ http_answer_env_free(struct http_env *env)
 {
     gzip_reader_close(env->spare);
     gzip_writer_close(env->writer);
+    recycle_free(&env->bodies);
     env->spare = NULL;
     env->writer = NULL;
 }

@@ -174,7 +174,7 @@ inflate(struct http_content *c, struct buf *body, struct slice data)
 }
 
 static bool
-reserve(struct http_request *request)
+reserve(struct http_content *c, struct http_request *request)
 {
     uint64_t length = request->head.framing == H1_LENGTH ? request->head.length : 1;
 
@@ -182,6 +182,7 @@ reserve(struct http_request *request)
         return true;
     if (length > RESERVE_MAX)
         length = RESERVE_MAX;
+    recycle_take(&c->env->bodies, &request->body, (size_t)length);
     return buf_reserve(&request->body, (size_t)length) != NULL;
 }
 
@@ -198,7 +199,7 @@ http_content_take(struct http_content *c, struct http_request *request, struct s
     status = admit(c, data.n);
     if (status != 0)
         return status;
-    return reserve(request) && buf_add(body, data) == ERR_OK ? 0 : refuse_memory(c);
+    return reserve(c, request) && buf_add(body, data) == ERR_OK ? 0 : refuse_memory(c);
 }
 
 int
