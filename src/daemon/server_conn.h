@@ -50,6 +50,7 @@ struct server_conn {
     unsigned long begun;    /* the value of answered + 1 that begun_ms is for */
     size_t lingered;        /* bytes thrown away since the end */
     bool pumping, lingering, lost, is_idle, want_write;
+    bool more_waits; /* the last read was filled: the socket has more */
 };
 
 /* server_conn_open(c, env, fd): take over ${fd} (closed on an error too). ERR_NOMEM. */

@@ -52,13 +52,6 @@ http_server_room(const struct http_conn *c)
     return HTTP_INPUT_MAX - buf_len(&c->in);
 }
 
-enum err
-http_server_receive(struct http_conn *c, struct slice bytes)
-{
-    assert(bytes.n <= http_server_room(c));
-    return buf_add(&c->in, bytes);
-}
-
 void
 http_server_eof(struct http_conn *c)
 {
@@ -282,6 +275,33 @@ take(struct http_conn *c, struct slice data)
 
     if (status != 0)
         refuse(c, status, c->content.why, c->content.close);
+}
+
+/* take_directly(c, bytes): what of them is a wanted body, without a copy in between. The rest, and
+ * whatever ends the body, is left to the next step. */
+static size_t
+take_directly(struct http_conn *c, struct slice bytes)
+{
+    size_t used, sum = 0;
+    struct slice data;
+
+    if (buf_len(&c->in) > 0 || c->content.max == 0)
+        return 0;
+    while (c->state == BODY) {
+        enum err err = h1_body_next(&c->body, slice_from(bytes, sum), &used, &data);
+        sum += used;
+        if (err != ERR_OK)
+            break;
+        take(c, data);
+    }
+    return sum;
+}
+
+enum err
+http_server_receive(struct http_conn *c, struct slice bytes)
+{
+    assert(bytes.n <= http_server_room(c));
+    return buf_add(&c->in, slice_from(bytes, take_directly(c, bytes)));
 }
 
 /* complete(c): the body has ended. */
