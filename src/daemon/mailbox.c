@@ -4,6 +4,7 @@
 #include "daemon/mailbox.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "base/mem.h"
 #include "net/wake.h"
@@ -63,12 +64,16 @@ mailbox_close(struct mailbox *m)
 void
 mailbox_post(struct mailbox *m, struct mail *mail)
 {
+    bool is_first;
+
     mail->next = NULL;
     pthread_mutex_lock(&m->lock);
+    is_first = m->first == NULL;
     *m->last = mail;
     m->last = &mail->next;
     pthread_mutex_unlock(&m->lock);
-    wake_signal(&m->wake);
+    if (is_first) /* else the loop has been woken and has not looked yet */
+        wake_signal(&m->wake);
 }
 
 void
