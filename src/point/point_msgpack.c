@@ -144,3 +144,30 @@ point_msgpack_put_rest(struct buf *out, struct slice line, int64_t time_ns,
 {
     return put_point(out, line, precision_from_ns(time_ns, precision), true);
 }
+
+void
+point_msgpack_column(struct wr *w, struct slice line, struct slice field, size_t count)
+{
+    struct point p;
+
+    if (point_open(&p, line) != ERR_OK) {
+        wr_fail(w, ERR_BAD);
+        return;
+    }
+    msgpack_write_map(w, 5);
+    msgpack_write_str(w, SLICE("measurement"));
+    put_text(w, POINT_MEASUREMENT, p.measurement);
+    msgpack_write_str(w, SLICE("tags"));
+    put_tags(w, p.tags);
+    msgpack_write_str(w, SLICE("field"));
+    put_text(w, POINT_FIELD_KEY, field);
+    msgpack_write_str(w, SLICE("values"));
+    msgpack_write_array(w, count);
+}
+
+void
+point_msgpack_times(struct wr *w, size_t count)
+{
+    msgpack_write_str(w, SLICE("timestamps"));
+    msgpack_write_array(w, count);
+}
