@@ -113,7 +113,7 @@ def test_port_in_use():
 def test_data_folder_that_cannot_be():
     write_file("file", "x")
     d = Daemon({"storage": {"data_dir": os.path.abspath("file")}}).launch()
-    d.wait(1)
+    d.wait(2)
     contains(d.log(), os.path.abspath("file"))
 
 

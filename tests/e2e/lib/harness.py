@@ -121,6 +121,8 @@ class Daemon:
     def __init__(self, config=None, name="sinkd", env=None, preexec=None):
         self.name = name
         self.folder = os.getcwd()
+        if self.folder == SOURCE:
+            fail("tests start daemons in a folder of their own, not in the source folder")
         self.data = os.path.join(self.folder, name + ".data")
         self.config = merged(self.DEFAULTS, {"storage": {"data_dir": self.data}}, config or {})
         self.env = env or {}
