@@ -221,6 +221,25 @@ mqtt_inflight_sent_again(struct mqtt_inflight *f, const struct mqtt_message *m)
     f->due_from = (size_t)(own - f->ring + (ptrdiff_t)f->window - (ptrdiff_t)f->head) % f->window;
 }
 
+static void
+make_orphan(struct mqtt_inflight *f, struct mqtt_message *m)
+{
+    if (m->state != MQTT_STATE_NONE && !m->orphan)
+        f->waiting--;
+    m->orphan = true;
+}
+
+void
+mqtt_inflight_abandon(struct mqtt_inflight *f, const struct mqtt_message *m)
+{
+    struct mqtt_message *own = find(f, m->id);
+
+    assert(own == m && own->state == MQTT_STATE_RESEND);
+    make_orphan(f, own);
+    set_state(f, own, after_reconnect(own));
+    trim(f);
+}
+
 const struct mqtt_message *
 mqtt_inflight_first_unanswered(const struct mqtt_inflight *f)
 {
@@ -246,6 +265,5 @@ void
 mqtt_inflight_orphan_all(struct mqtt_inflight *f)
 {
     for (size_t i = 0; i < f->span; i++)
-        at(f, i)->orphan = true;
-    f->waiting = 0;
+        make_orphan(f, at(f, i));
 }

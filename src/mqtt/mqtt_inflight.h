@@ -96,6 +96,10 @@ void mqtt_inflight_reconnected(struct mqtt_inflight *f, bool session_present);
 const struct mqtt_message *mqtt_inflight_next_due(const struct mqtt_inflight *f);
 void mqtt_inflight_sent_again(struct mqtt_inflight *f, const struct mqtt_message *m);
 
+/* mqtt_inflight_abandon(f, m): ${m} is in state RESEND, but there is nothing to send any more: QoS 1 is forgotten, of
+ * QoS 2 a PUBREL is due, which lets the broker forget the identifier. */
+void mqtt_inflight_abandon(struct mqtt_inflight *f, const struct mqtt_message *m);
+
 /* mqtt_inflight_first_unanswered(f): the oldest message in state SENT or RESEND; NULL: none. */
 const struct mqtt_message *mqtt_inflight_first_unanswered(const struct mqtt_inflight *f);
 

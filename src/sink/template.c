@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "mqtt/mqtt_packet.h"
 #include "point/point.h"
 
 #define PARTS_MAX 64
@@ -163,7 +164,8 @@ next_unit(enum template_rule rule, struct slice s, bool *allowed)
         *allowed = kafka_allows(s.p[0]);
     } else {
         n = text_utf8(s);
-        *allowed = n > 0 && s.p[0] != 0 && s.p[0] != '+' && s.p[0] != '#' && s.p[0] != '/';
+        *allowed = n > 0 && s.p[0] != '+' && s.p[0] != '#' && s.p[0] != '/'
+                   && mqtt_packet_is_string(slice_to(s, n));
         if (n == 0)
             n = 1;
     }

@@ -301,7 +301,7 @@ urls_of_each_type(void **state)
          "unknown placeholder {measurement}; known are {db} and {rp}"},
         {"http_msgpack", "http://c/w", {NULL}, NULL},
         {"mqtt", "mqtt://b/t", {NULL}, NULL},
-        {"mqtt", "mqtts://b:8883/a/{measurement}/{tag:host|x}", {NULL}, NULL},
+        {"mqtt", "mqtt://b:8883/a/{measurement}/{tag:host|x}", {NULL}, NULL},
         {"mqtt",
          "mqtt://b",
          {NULL},
