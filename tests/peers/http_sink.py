@@ -23,7 +23,7 @@ from urllib.parse import parse_qs, urlsplit
 class Reply:
     """What one request gets.
 
-    status, headers, body   the answer
+    status, headers, body   the answer; body may be a function of the Request
     delay                   seconds before it
     hang                    no answer; the connection stays open
     reset_after             reset the connection after so many bytes of the request's body
@@ -241,16 +241,16 @@ class HttpSink:
             sock.sendall(b"HTTP/1.1 %d Interim\r\n\r\n" % status)
         # Before the bytes: a test that sees their effect must find the request counted.
         request.status = reply.status
-        sock.sendall(self.bytes_of(reply))
+        sock.sendall(self.bytes_of(reply, request))
         while reply.endless:
             sock.sendall(b"x" * 65536)
         return not (reply.close or reply.until_close)
 
     @staticmethod
-    def bytes_of(reply):
+    def bytes_of(reply, request):
         lines = ["HTTP/1.1 %d Status" % reply.status]
         lines += ["%s: %s" % pair for pair in reply.headers.items()]
-        body = reply.body
+        body = reply.body(request) if callable(reply.body) else reply.body
         if reply.chunked:
             lines.append("Transfer-Encoding: chunked")
             trailer = "".join("%s: %s\r\n" % pair for pair in (reply.trailer or {}).items())
