@@ -70,18 +70,84 @@ void wr_fill_le32(struct wr *w, size_t hole, uint32_t v);
 /* wr_done(w): the sticky error; on an error ${out} is as it was at wr_init. */
 enum err wr_done(struct wr *w) MUST_USE;
 
-/* Plain loads and stores at any address. */
-uint16_t load_le16(const uint8_t *p);
-uint32_t load_le32(const uint8_t *p);
-uint64_t load_le64(const uint8_t *p);
-uint16_t load_be16(const uint8_t *p);
-uint32_t load_be32(const uint8_t *p);
-uint64_t load_be64(const uint8_t *p);
-void store_le16(uint8_t *p, uint16_t v);
-void store_le32(uint8_t *p, uint32_t v);
-void store_le64(uint8_t *p, uint64_t v);
-void store_be16(uint8_t *p, uint16_t v);
-void store_be32(uint8_t *p, uint32_t v);
-void store_be64(uint8_t *p, uint64_t v);
+/* Plain loads and stores at any address. Bytes are put together by shifts, so neither the machine's
+ * order nor alignment matters; compilers make one instruction of it where the machine has one. */
+static inline uint16_t
+load_le16(const uint8_t *p)
+{
+    return (uint16_t)(p[0] | (unsigned)p[1] << 8);
+}
+
+static inline uint32_t
+load_le32(const uint8_t *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline uint64_t
+load_le64(const uint8_t *p)
+{
+    return (uint64_t)load_le32(p) | (uint64_t)load_le32(p + 4) << 32;
+}
+
+static inline uint16_t
+load_be16(const uint8_t *p)
+{
+    return (uint16_t)((unsigned)p[0] << 8 | p[1]);
+}
+
+static inline uint32_t
+load_be32(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | (uint32_t)p[3];
+}
+
+static inline uint64_t
+load_be64(const uint8_t *p)
+{
+    return (uint64_t)load_be32(p) << 32 | (uint64_t)load_be32(p + 4);
+}
+
+static inline void
+store_le16(uint8_t *p, uint16_t v)
+{
+    p[0] = (uint8_t)(v & 0xff);
+    p[1] = (uint8_t)(v >> 8);
+}
+
+static inline void
+store_le32(uint8_t *p, uint32_t v)
+{
+    store_le16(p, (uint16_t)(v & 0xffff));
+    store_le16(p + 2, (uint16_t)(v >> 16));
+}
+
+static inline void
+store_le64(uint8_t *p, uint64_t v)
+{
+    store_le32(p, (uint32_t)(v & 0xffffffff));
+    store_le32(p + 4, (uint32_t)(v >> 32));
+}
+
+static inline void
+store_be16(uint8_t *p, uint16_t v)
+{
+    p[0] = (uint8_t)(v >> 8);
+    p[1] = (uint8_t)(v & 0xff);
+}
+
+static inline void
+store_be32(uint8_t *p, uint32_t v)
+{
+    store_be16(p, (uint16_t)(v >> 16));
+    store_be16(p + 2, (uint16_t)(v & 0xffff));
+}
+
+static inline void
+store_be64(uint8_t *p, uint64_t v)
+{
+    store_be32(p, (uint32_t)(v >> 32));
+    store_be32(p + 4, (uint32_t)(v & 0xffffffff));
+}
 
 #endif
