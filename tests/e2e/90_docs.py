@@ -123,6 +123,15 @@ def test_telegraf_file():
         equal(d.metrics().get("hyperbytedb_ingestion_points_total"), lines.count(b"\n"), "points")
 
 
+def test_example_sinks():
+    """As init_file, and once more by hand: IF NOT EXISTS."""
+    path = os.path.join(SOURCE, "examples", "sinks.sql")
+    with Daemon({"sink": {"enabled": False, "init_file": path}}) as d:
+        equal([row["name"] for row in d.rows("SHOW SINKS")], ["alarms", "central", "look"], "sinks")
+        status, out, err = cli("query", "-H", d.url, "-", stdin=read(path).encode())
+        equal(status, 0, out + err)
+
+
 # ---- the lists of the reference -------------------------------------------------------------------
 
 
