@@ -13,11 +13,9 @@
 #include "base/mem.h"
 #include "daemon/daemon.h"
 #include "daemon/server_budget.h"
-#include "store/chunk.h"
+#include "daemon/write_body.h"
 
 #define RETRY_AFTER_S 5
-#define YEAR_2000_NS INT64_C(946684800000000000)
-#define DAY_NS INT64_C(86400000000000)
 
 /* One write on its way. Made at the head; lives until both the call is over and the committer is done. */
 struct write {
@@ -25,10 +23,7 @@ struct write {
     enum precision precision;
     struct buf database, policy;
 
-    struct buf chunks;
-    uint64_t good, bad;
-    struct buf complaint; /* about the first bad line; its numbers follow at the end */
-    struct lineproto_bad first_bad;
+    struct write_body points;
 
     struct server_ticket ticket;
     struct committer_body body;
@@ -49,8 +44,8 @@ free_write(struct write *w)
         server_budget_release(server_inflight(server), w->held);
     buf_free(&w->database);
     buf_free(&w->policy);
-    recycle_give(server_recycle(server), &w->chunks);
-    buf_free(&w->complaint);
+    recycle_give(server_recycle(server), &w->points.chunks);
+    write_body_free(&w->points);
     mem_free(w);
 }
 
@@ -64,7 +59,7 @@ new_write(struct daemon *daemon)
     w->daemon = daemon;
     buf_init(&w->database, CHUNK_NAME_BYTES_MAX);
     buf_init(&w->policy, CHUNK_NAME_BYTES_MAX);
-    buf_init(&w->complaint, 4096);
+    write_body_init(&w->points);
     return w;
 }
 
@@ -100,18 +95,6 @@ can_take(struct daemon *daemon, struct server_call *call)
     return true;
 }
 
-/* MessagePack bodies must not be read as line protocol. */
-static bool
-is_messagepack(const struct http_request *request)
-{
-    struct slice type = http_request_header(request, "content-type");
-
-    type = slice_trim(slice_to(type, slice_find(type, ';')));
-    return slice_eq_nocase(type, SLICE("application/msgpack"))
-           || slice_eq_nocase(type, SLICE("application/x-msgpack"))
-           || slice_eq_nocase(type, SLICE("application/vnd.hyperbytedb.columnar-msgpack.v1"));
-}
-
 /* Database and retention policy are checked and kept; else the call is answered. */
 static bool
 take_names(struct write *w, struct server_call *call, struct slice database, struct slice policy)
@@ -131,9 +114,7 @@ take_names(struct write *w, struct server_call *call, struct slice database, str
 static void
 accept_write(struct write *w, struct server_call *call)
 {
-    if (is_messagepack(server_call_request(call)))
-        server_call_error(call, 415, "MessagePack bodies are not available; send line protocol");
-    else if (can_take(w->daemon, call))
+    if (can_take(w->daemon, call))
         server_call_accept(call, write_api_limit(w->daemon));
 }
 
@@ -217,70 +198,19 @@ write_api_head_v2(struct server_call *call)
 
 /* ---- the body --------------------------------------------------------------------------------------- */
 
-static void
-count_bad(struct write *w, const struct lineproto_bad *bad)
-{
-    w->daemon->counters.rejected_lines[bad->reason]++;
-    if (w->bad++ == 0)
-        w->first_bad = *bad;
-}
-
-/* A time before 2000, or more than a day ahead of a clock that can be believed. */
-static bool
-is_suspicious(const struct lineproto_point *point, int64_t now_ns)
-{
-    return point->time_ns < YEAR_2000_NS
-           || (clock_plausible(now_ns) && point->time_ns - DAY_NS > now_ns);
-}
-
-/* All lines of the body, parsed once, into w->chunks. ERR_NOMEM. */
 static enum err
-parse_body(struct write *w, struct slice body)
+parse_body(struct write *w, const struct http_request *request)
 {
     struct daemon *daemon = w->daemon;
-    int64_t now_ns = clock_wall_ns(daemon->clock);
     struct chunk_origin origin = {.db = buf_peek(&w->database),
                                   .rp = buf_peek(&w->policy),
-                                  .accepted_ns = now_ns,
+                                  .accepted_ns = clock_wall_ns(daemon->clock),
                                   .accepted_ms = clock_mono_ms(daemon->clock),
                                   .run = store_run(daemon->store)};
-    struct chunk_builder *builder = mem_alloc(sizeof(*builder));
-    struct lineproto lines;
-    struct lineproto_point point;
-    struct lineproto_bad bad;
-    enum lineproto_event event;
-    enum err err;
+    enum write_form form = write_body_form(http_request_header(request, "content-type"));
 
-    if (builder == NULL)
-        return ERR_NOMEM;
-    buf_init(&w->chunks, body.n * 4 + 65536);
-    recycle_take(server_recycle(daemon->server), &w->chunks, body.n); /* mostly less is needed */
-    err = buf_reserve(&w->chunks, body.n) == NULL ? ERR_NOMEM : ERR_OK;
-    if (err == ERR_OK)
-        err = chunk_builder_init(builder, &w->chunks, store_chunk_max(daemon->store), &origin);
-    lineproto_init(&lines, body, w->precision, now_ns);
-    while (err == ERR_OK && (event = lineproto_next(&lines, &point, &bad)) != LINEPROTO_END) {
-        if (event == LINEPROTO_BAD) {
-            count_bad(w, &bad);
-            continue;
-        }
-        err = chunk_builder_add(builder, &point);
-        w->good++;
-        daemon->counters.suspicious_timestamps += is_suspicious(&point, now_ns);
-    }
-    if (err == ERR_OK)
-        err = chunk_builder_finish(builder);
-    mem_free(builder);
-    return err;
-}
-
-/* What is wrong with the bad lines, if any, while the body they stand in is still there. */
-static enum err
-complain(struct write *w)
-{
-    if (w->bad == 0)
-        return ERR_OK;
-    return lineproto_put_error(&w->complaint, &w->first_bad, w->good, w->bad);
+    return write_body_parse(&w->points, daemon, form, http_request_body(request), w->precision,
+                            &origin, write_api_limit(daemon));
 }
 
 /* The answer to a write whose good lines are safe. */
@@ -289,9 +219,9 @@ answer(const struct write *w, struct server_call *call)
 {
     struct http_answer a = {.status = 204};
 
-    if (w->bad > 0) {
+    if (w->points.bad > 0) {
         a.status = 400;
-        a.error = buf_peek(&w->complaint);
+        a.error = buf_peek(&w->points.complaint);
     }
     server_call_answer(call, &a);
 }
@@ -334,7 +264,7 @@ committed(struct committer_body *body, enum err result, const struct errinfo *in
 static void
 commit(struct write *w, struct server_call *call)
 {
-    struct slice chunks = buf_peek(&w->chunks);
+    struct slice chunks = buf_peek(&w->points.chunks);
     enum err err;
 
     databases_note(w->daemon->databases, buf_peek(&w->database));
@@ -357,19 +287,23 @@ void
 write_api_done(struct server_call *call)
 {
     struct write *w = server_call_user(call);
-    struct buf *body = &server_call_request(call)->body;
-    bool parsed;
+    struct http_answer a = {.status = 400};
+    enum err err;
 
     if (w == NULL)
         return;
-    parsed = parse_body(w, buf_peek(body)) == ERR_OK && complain(w) == ERR_OK;
-    recycle_give(server_recycle(w->daemon->server), body); /* the chunks say it all */
-    if (!parsed)
+    err = parse_body(w, server_call_request(call));
+    if (err == ERR_BAD || err == ERR_RANGE) {
+        a.status = err == ERR_BAD ? 400 : 413;
+        a.error = buf_peek(&w->points.complaint);
+        server_call_answer(call, &a);
+    } else if (err != ERR_OK) {
         server_call_busy(call, RETRY_AFTER_S, "no memory for this write");
-    else if (w->good == 0)
+    } else if (w->points.good == 0) {
         answer(w, call);
-    else
+    } else {
         commit(w, call);
+    }
 }
 
 void

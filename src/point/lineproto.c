@@ -427,6 +427,8 @@ static const struct wording wordings[LINEPROTO_REASONS] = {
     [LINEPROTO_TIME_FIELD] = {"time_field",
                               "invalid field name: input field \"time\" on measurement ",
                               ENDING_NAME},
+    [LINEPROTO_UNWRITABLE] = {"unwritable", "line protocol cannot hold a name or tag value of it",
+                              ENDING_NONE},
 };
 
 const char *

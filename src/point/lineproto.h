@@ -66,6 +66,7 @@ enum lineproto_reason {
     LINEPROTO_FIELD_TYPE_CONFLICT, /* one field twice, two types; detail: the raw field key */
     LINEPROTO_TIME_TAG,            /* a tag named time; detail: the raw measurement */
     LINEPROTO_TIME_FIELD,          /* no field but ones named time; detail: the raw measurement */
+    LINEPROTO_UNWRITABLE,          /* of a point that came in another form: no line can hold it */
     LINEPROTO_REASONS              /* how many there are */
 };
 
