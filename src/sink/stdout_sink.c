@@ -33,6 +33,8 @@ struct standard_output {
     enum sink_format format;
     enum precision precision;
     struct buf text;
+    uint64_t torn_seq; /* the point at the start of a piece that was written in part */
+    size_t torn_bytes; /* that much of it; 0: none was */
 };
 
 static struct standard_output *
@@ -105,14 +107,16 @@ write_failed(int sys, struct outcome *outcome, struct errinfo *info)
     return errinfo_sys(info, ERR_IO, sys, "cannot write to standard output");
 }
 
-/* Write all of ${text}, in pieces. */
+/* Write all of ${text}, in pieces; ${written}: how much of it was. */
 static enum err
-write_text(struct standard_output *o, struct slice text, struct outcome *outcome,
+write_text(struct standard_output *o, struct slice text, size_t *written, struct outcome *outcome,
            struct errinfo *info)
 {
     int64_t deadline = clock_after(clock_mono_ms(o->env->stream.clock), WAIT_MS);
 
-    while (text.n > 0) {
+    *written = 0;
+    while (*written < text.n) {
+        struct slice rest = slice_to(slice_from(text, *written), PIECE_BYTES);
         struct pollfd fd = {.fd = STDOUT_FILENO, .events = POLLOUT};
         enum err err = stream_env_wait(&o->env->stream, &fd, 1, true, deadline);
         ssize_t put;
@@ -123,13 +127,34 @@ write_text(struct standard_output *o, struct slice text, struct outcome *outcome
         }
         if (err != ERR_OK)
             return err;
-        put = write(STDOUT_FILENO, text.p, text.n < PIECE_BYTES ? text.n : PIECE_BYTES);
+        put = write(STDOUT_FILENO, rest.p, rest.n);
         if (put < 0 && errno != EINTR && errno != EAGAIN)
             return write_failed(errno, outcome, info);
         if (put > 0)
-            text = slice_from(text, (size_t)put);
+            *written += (size_t)put;
     }
     return ERR_OK;
+}
+
+/* Write what begins with the point ${seq}. What a reader has of it already is not written again: half a line
+ * and then the whole one would be a line that nobody sent. A reader that comes anew has nothing. */
+static enum err
+write_piece(struct standard_output *o, uint64_t seq, struct outcome *outcome, struct errinfo *info)
+{
+    struct slice text = buf_peek(&o->text);
+    size_t skipped = 0, written = 0;
+    enum err err = ERR_OK;
+
+    if (o->torn_bytes > 0 && o->torn_seq == seq)
+        skipped = o->torn_bytes;
+    else if (o->torn_bytes > 0 && o->format != SINK_MSGPACK) /* its point is gone: end the line */
+        err = write_text(o, SLICE("\n"), &written, outcome, info);
+    if (err != ERR_OK)
+        return err;
+    err = write_text(o, slice_from(text, skipped), &written, outcome, info);
+    o->torn_seq = seq;
+    o->torn_bytes = err == ERR_OK || outcome->what == DELIVERY_TARGET ? 0 : skipped + written;
+    return err;
 }
 
 static enum err
@@ -178,19 +203,23 @@ fill_text(struct standard_output *o, struct round *round, size_t from, size_t to
 }
 
 static enum err
-stdout_deliver(struct sink *s, struct round *round, size_t from, size_t to,
-               struct outcome *outcome, struct errinfo *info)
+stdout_deliver(struct sink *s, struct round *round, size_t from, size_t to, struct outcome *outcome,
+               struct errinfo *info)
 {
     struct standard_output *o = of(s);
 
     outcome_is(outcome, DELIVERY_TRANSIENT, STORE_ERROR_PROTOCOL);
     while (from < to) {
         size_t end = to;
-        enum err err = fill_text(o, round, from, to, &end);
+        enum err err;
 
+        while (from < to && !round_is_open(round, from))
+            from++;
+        err = fill_text(o, round, from, to, &end);
         if (err != ERR_OK)
             return errinfo_set(info, err, "no memory for a line");
-        err = write_text(o, buf_peek(&o->text), outcome, info);
+        if (buf_len(&o->text) > 0)
+            err = write_piece(o, batch_point(&round->points, from).seq, outcome, info);
         if (err != ERR_OK)
             return err;
         round_set(round, from, end, VERDICT_DELIVERED);
