@@ -113,7 +113,7 @@ def answers_quickly(d):
 def test_nine_black_holes():
     holes = [kind() for kind in (FullBacklog, NeverReads, Silent) for _ in range(3)]
     with contextlib.ExitStack() as stack, HttpSink() as peer, \
-            Daemon({"storage": {"max_size_mb": 128}}) as d:
+            Daemon({"storage": {"max_size_mb": 128, "cursor_delay_ms": 50}}) as d:
         for hole in holes:
             stack.callback(hole.close)
         d.query("CREATE SINK good TO '%s' TYPE http_line INCLUDE MEASUREMENTS m FLUSH_INTERVAL 10ms"
