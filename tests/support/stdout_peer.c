@@ -59,6 +59,7 @@ run(void *arg)
         if (set[1].revents != 0)
             return NULL;
         (void)pthread_mutex_lock(&p->lock);
+        p->turns++;
         if (!p->silent && !p->gone)
             (void)take(p);
         (void)pthread_mutex_unlock(&p->lock);
@@ -114,13 +115,31 @@ stdout_peer_silence(struct stdout_peer *p, bool silent)
     (void)pthread_mutex_unlock(&p->lock);
 }
 
+static unsigned
+turns(struct stdout_peer *p)
+{
+    unsigned n;
+
+    (void)pthread_mutex_lock(&p->lock);
+    n = p->turns;
+    (void)pthread_mutex_unlock(&p->lock);
+    return n;
+}
+
+/* A pipe that is polled stays open: it is closed once the thread does not look at it any more. */
 void
 stdout_peer_leave(struct stdout_peer *p)
 {
+    const struct timespec moment = {0, 1000000};
+    unsigned before;
+
     (void)pthread_mutex_lock(&p->lock);
     p->gone = true;
-    (void)close(p->fd);
+    before = p->turns;
     (void)pthread_mutex_unlock(&p->lock);
+    while (turns(p) < before + 2)
+        (void)nanosleep(&moment, NULL);
+    (void)close(p->fd);
 }
 
 void

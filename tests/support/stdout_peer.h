@@ -16,7 +16,8 @@ struct stdout_peer {
 
     pthread_mutex_t lock; /* guards what follows */
     bool silent, gone;
-    char *bytes; /* all that came */
+    unsigned turns; /* of the thread */
+    char *bytes;    /* all that came */
     size_t n, cap;
 };
 
