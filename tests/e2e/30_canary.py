@@ -85,8 +85,8 @@ WRONG = (
     "CREATE SINK w TO 'http://h/w' TYPE http_line WITH (bearer_token = 'a{c}\\nb')",
     "CREATE SINK w TO 'http://h/w' TYPE http_line USERNAME 'u' PASSWORD '{c}' WITH (bearer_token = '{c}')",
     "CREATE SINK w TO 'http://me:{c}@h/w' TYPE http_line USERNAME 'u' PASSWORD '{c}'",
-    "CREATE SINK w TO 'kafka://u:{c}@h/t' TYPE kafka",
-    "CREATE SINK w TO 'mqtt://h/t' TYPE mqtt USERNAME 'u' PASSWORD '{c}'",
+    "CREATE SINK w TO 'kafka://u:{c}@h/t' TYPE kafka WITH (acks = 9)",
+    "CREATE SINK w TO 'mqtt://h/t' TYPE mqtt USERNAME 'u' PASSWORD '{c}' WITH (qos = 9)",
     "CREATE SINK w TYPE stdout USERNAME 'u' PASSWORD '{c}'",
     "ALTER SINK clause PASSWORD '{c}' NONSENSE",
     "ALTER SINK nosuch USERNAME 'u' PASSWORD '{c}'",
@@ -154,6 +154,7 @@ def run(level, form):
         d.query_raw("CREATE SINK clause TO 'http://127.0.0.1:1/w' TYPE http_line USERNAME 'u' PASSWORD '%s'" % CANARY)
         for text in WRONG:
             ask(d, text.replace("{c}", CANARY).replace("{{", "{").replace("}}", "}"))
+        equal(len(d.rows("SHOW SINKS")), 3 * len(texts_of(1, password, token)) + 1, "sinks")
         requests_with_secrets(d)
         d.write("m v=1 1")
         wait_until(lambda: all(row["last_error"] for row in d.rows("SHOW SINKS")), "every sink has failed", 40)
@@ -184,6 +185,10 @@ def texts_of(port, password, token):
         "bearer": "TO '%s/w' TYPE http_line WITH (bearer_token = '{c}')" % base,
         "passfile": "TO '%s/w' TYPE http_line USERNAME 'u' WITH (password_file = '%s')" % (base, password),
         "tokenfile": "TO '%s/w' TYPE http_line WITH (bearer_token_file = '%s')" % (base, token),
+        "msgpack": "TO '%s/w?db=x' TYPE http_msgpack WITH (bearer_token = '{c}')" % base,
+        "rows": "TO '%s/w?db=x' TYPE http_msgpack USERNAME 'u' PASSWORD '{c}' WITH (layout = 'rows')" % base,
+        "mqtt": "TO '%s/t' TYPE mqtt USERNAME 'u' PASSWORD '{c}'" % base.replace("http:", "mqtt:"),
+        "mqttinfo": "TO '%s/t' TYPE mqtt" % base.replace("http://", "mqtt://me:{c}@"),
     }
     return {name: text.replace("{c}", CANARY) for name, text in texts.items()}
 
