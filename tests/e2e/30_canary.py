@@ -74,7 +74,7 @@ WRONG = (
     "CREATE SINK w TO 'http://u:{c}@h/w",
     "CREATE SINK w TO 'http://h/{{nosuch}}?token={c}' TYPE http_line",
     "CREATE SINK w TO 'http://h/w?precision=s&token={c}' TYPE http_line WITH (precision = 'ms')",
-    "CREATE SINK w TO 'http://h/w' TYPE http_line WITH (bearer_token = {c})",
+    "CREATE SINK w TO 'http://h/w' TYPE http_line WITH (bearer_token = {c}-x)",
     "CREATE SINK w TO 'http://h/w' TYPE http_line WITH (bearer_token '{c}')",
     "CREATE SINK w TO 'http://h/w' TYPE http_line WITH (bearer_token = '{c}'",
     "CREATE SINK w TO 'http://h/w' TYPE http_line WITH (bearer_token = '{c}' '{c}')",
