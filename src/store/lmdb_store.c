@@ -278,6 +278,22 @@ lmdb_store_sync(struct lmdb_store *l)
     (void)mdb_env_sync(l->env, 1);
 }
 
+void
+lmdb_store_extend(struct lmdb_store *l, uint64_t from, uint64_t to)
+{
+    static const uint8_t zeros[4096];
+    size_t n;
+    int fd;
+
+    if (mdb_env_get_fd(l->env, &fd) != 0)
+        return;
+    for (; from < to; from += n) {
+        n = to - from < sizeof(zeros) ? (size_t)(to - from) : sizeof(zeros);
+        if (pwrite(fd, zeros, n, (off_t)from) != (ssize_t)n)
+            return; /* no room for it: the commit will tell if there is none for its own pages */
+    }
+}
+
 /* ---- the write transaction ---- */
 
 /* LMDB closes the cursors of a write transaction with it. */

@@ -56,6 +56,10 @@ bool lmdb_store_usable(struct lmdb_store *l);
 void lmdb_store_clear_readers(struct lmdb_store *l); /* of processes that died */
 void lmdb_store_sync(struct lmdb_store *l);
 
+/* lmdb_store_extend(l, from, to): write zeros over the bytes [from, to) of the file, which must lie
+ * behind the last page in use. What cannot be written is left out. */
+void lmdb_store_extend(struct lmdb_store *l, uint64_t from, uint64_t to);
+
 /* ---- the write transaction; one thread ---- */
 
 enum err lmdb_store_begin(struct lmdb_store *l, struct errinfo *info) MUST_USE;

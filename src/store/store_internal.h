@@ -55,7 +55,8 @@ struct store {
     uint64_t freed_pages;          /* by its deletions: not usable in it */
     struct store_freed freed[STORE_FREED];
     size_t freed_next;
-    unsigned commits; /* since stale readers were looked for */
+    unsigned commits;            /* since stale readers were looked for */
+    uint64_t seen_end, file_end; /* bytes: the last page in use a commit ago; what was written */
 
     /* under the mutex */
     pthread_mutex_t mutex;

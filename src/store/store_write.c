@@ -12,6 +12,11 @@
 #include "store/meta_backup.h"
 #include "store/store_internal.h"
 
+/* A commit that makes the file longer pays for a second write and a second wait, those of its inode.
+ * Small commits share them: so many zeros are written ahead of them at a time. For large ones the
+ * zeros would cost more than they save. */
+#define AHEAD_BYTES (256u * 1024)
+
 /* Look for readers of dead processes once in so many commits. */
 #define COMMITS_BETWEEN_CHECKS 1024u
 
@@ -326,6 +331,23 @@ put_state(struct store *s, struct errinfo *info)
 }
 
 static void
+grow_ahead(struct store *s)
+{
+    uint64_t end = s->begun.ends * s->page_size;
+    bool is_small = end - s->seen_end < AHEAD_BYTES / 4;
+
+    s->seen_end = end;
+    if (s->options.sync == STORE_SYNC_NONE || !is_small || s->file_end >= end + AHEAD_BYTES / 4)
+        return;
+    if (s->file_end < end)
+        s->file_end = end;
+    if (s->file_end + AHEAD_BYTES > s->map_bytes)
+        return;
+    lmdb_store_extend(s->lmdb, s->file_end, s->file_end + AHEAD_BYTES);
+    s->file_end += AHEAD_BYTES;
+}
+
+static void
 committed(struct store *s, const struct lmdb_store_pages *pages)
 {
     s->in_txn = false;
@@ -360,6 +382,7 @@ store_commit(struct store *s, struct errinfo *info)
     }
     if (pages.used > pages.ends)
         pages.ends = pages.used; /* the file grows at the commit */
+    grow_ahead(s);
     err = lmdb_store_commit(s->lmdb, info);
     if (err == ERR_OK) {
         committed(s, &pages);

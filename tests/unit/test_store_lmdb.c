@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <sys/stat.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -423,6 +425,51 @@ the_smallest_map_hovers_at_full(void **state)
     assert_true(fill(f, 100, 60) > 100);
 }
 
+static uint64_t
+file_size(const struct fixture *f)
+{
+    char path[STORE_DRIVE_DIR + 64];
+    struct stat file;
+
+    store_drive_path(path, f->dir, "data.mdb");
+    assert_int_equal(stat(path, &file), 0);
+    return (uint64_t)file.st_size;
+}
+
+/* Small commits find the file long enough; nothing goes past the map, and what was written ahead is
+ * used and harms nobody. */
+static void
+small_commits_write_ahead(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t size, before = 0, longer = 0, most = 0;
+    struct store_usage usage;
+    struct store_scan scan;
+    unsigned n;
+
+    store_close(f->s);
+    store_drive_remove(f->dir);
+    f->s = store_drive_open(f->dir, 4 * MB, STORE_SYNC_ALWAYS, f->clock);
+    for (n = 0; n < 400; n++) {
+        assert_int_equal(store_drive_commit_body(f->s, f->clock, 1, 3000), ERR_OK);
+        size = file_size(f);
+        store_usage(f->s, &usage);
+        assert_true(size >= usage.file_bytes);
+        if (size - usage.file_bytes > most)
+            most = size - usage.file_bytes;
+        longer += size != before;
+        before = size;
+    }
+    assert_true(longer < 40); /* each of them took a page */
+    assert_in_range(most, 100000, 330000);
+    while (store_drive_commit_body(f->s, f->clock, 1, 3000) == ERR_OK)
+        assert_true(++n < 2000);
+    assert_true(file_size(f) <= 4 * MB);
+    store_close(f->s);
+    f->s = store_drive_open(f->dir, 4 * MB, STORE_SYNC_ALWAYS, f->clock);
+    assert_int_equal(store_drive_read(f->s, 0, &scan), n);
+}
+
 static void
 a_pinned_reader_is_not_room(void **state)
 {
@@ -523,6 +570,7 @@ main(void)
         cmocka_unit_test_setup_teardown(only_whole_passed_chunks_are_deleted, setup, teardown),
         cmocka_unit_test_setup_teardown(records_and_definitions_are_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(the_smallest_map_hovers_at_full, setup, teardown),
+        cmocka_unit_test_setup_teardown(small_commits_write_ahead, setup, teardown),
         cmocka_unit_test_setup_teardown(a_pinned_reader_is_not_room, setup, teardown),
         cmocka_unit_test_setup_teardown(a_map_smaller_than_the_data_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(any_allocation_may_fail, setup, teardown),
