@@ -119,11 +119,26 @@ take_clauses(struct sink_def *d, const struct sql_sink *sink, struct errinfo *in
 
 /* ---- allow_hosts, deny_hosts --------------------------------------------------------------------- */
 
+/* A name as DNS compares it: without case, and without the dot that may end it. */
+static struct slice
+plain_name(struct slice name, uint8_t out[URL_HOST_MAX])
+{
+    name = slice_to(name, URL_HOST_MAX);
+    if (name.n > 1 && name.p[name.n - 1] == '.')
+        name.n--;
+    for (size_t i = 0; i < name.n; i++)
+        out[i] = name.p[i] >= 'A' && name.p[i] <= 'Z' ? (uint8_t)(name.p[i] | 0x20) : name.p[i];
+    return slice_make(out, name.n);
+}
+
 static bool
 any_glob(const struct config_list *list, struct slice host)
 {
+    uint8_t plain_host[URL_HOST_MAX], plain_glob[URL_HOST_MAX];
+
+    host = plain_name(host, plain_host);
     for (size_t i = 0; i < list->count; i++) {
-        if (text_glob(slice_of(list->items[i]), host))
+        if (text_glob(plain_name(slice_of(list->items[i]), plain_glob), host))
             return true;
     }
     return false;

@@ -188,5 +188,5 @@ http_post_check(const struct sink_def *def, struct errinfo *info)
         err = errinfo_set(info, ERR_CONFIG, "this build has no zlib: gzip cannot be used");
     if (err == ERR_OK)
         err = http_verdict_parse(&success, sink_def_text(def, "success_status"), info);
-    return err == ERR_OK ? ERR_OK : ERR_CONFIG;
+    return err == ERR_OK || err == ERR_NOMEM ? err : ERR_CONFIG;
 }
