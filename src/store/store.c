@@ -44,9 +44,14 @@ store_map_bytes(const struct store *s)
 }
 
 uint32_t
-store_next_sink(const struct store *s)
+store_next_sink(struct store *s)
 {
-    return s->work.next_sink;
+    uint32_t next;
+
+    (void)pthread_mutex_lock(&s->mutex);
+    next = s->state.next_sink;
+    (void)pthread_mutex_unlock(&s->mutex);
+    return next;
 }
 
 uint64_t

@@ -157,7 +157,7 @@ struct store_usage {
 };
 void store_usage(struct store *s, struct store_usage *out);
 
-/* ---- start-up: before the committer runs ---- */
+/* ---- definitions and records as last committed: any thread; meant for the start ---- */
 
 /* store_each_record(s, call, arg), store_each_meta(s, prefix, call, arg): slices are valid during
  * the call. ${call} must not write to the store. ERR_IO, ERR_NOMEM. */
@@ -166,7 +166,7 @@ enum err store_each_record(struct store *s, void (*call)(void *arg, const struct
 enum err store_each_meta(struct store *s, struct slice prefix,
                          void (*call)(void *arg, struct slice key, struct slice value), void *arg,
                          struct errinfo *info) MUST_USE;
-uint32_t store_next_sink(const struct store *s); /* the smallest id not used so far */
+uint32_t store_next_sink(struct store *s); /* the smallest id not used so far */
 
 /* ---- writing: the committer alone ---- */
 

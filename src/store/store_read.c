@@ -72,17 +72,38 @@ store_reader_close(struct store_reader *r)
     mem_free(r);
 }
 
-static void
-leave(struct store_reader *r)
+/* The environment stays open until leave_gate(). NULL: there is none after a failed write. */
+static struct lmdb_store *
+pass_gate(struct store *s, struct errinfo *info)
 {
-    struct store *s = r->store;
+    struct lmdb_store *l;
 
-    if (r->view != NULL)
-        lmdb_store_view_reset(r->view);
+    (void)pthread_mutex_lock(&s->mutex);
+    while (s->closed)
+        (void)pthread_cond_wait(&s->gate, &s->mutex);
+    s->reading++;
+    l = s->lmdb;
+    (void)pthread_mutex_unlock(&s->mutex);
+    if (l == NULL)
+        (void)errinfo_set(info, ERR_IO, "the log is closed after a failed write");
+    return l;
+}
+
+static void
+leave_gate(struct store *s)
+{
     (void)pthread_mutex_lock(&s->mutex);
     if (--s->reading == 0)
         (void)pthread_cond_broadcast(&s->gate);
     (void)pthread_mutex_unlock(&s->mutex);
+}
+
+static void
+leave(struct store_reader *r)
+{
+    if (r->view != NULL)
+        lmdb_store_view_reset(r->view);
+    leave_gate(r->store);
 }
 
 static enum err
@@ -106,19 +127,10 @@ last_number(struct store_reader *r, uint64_t *end, struct errinfo *info)
 static enum err
 enter(struct store_reader *r, uint64_t *end, struct errinfo *info)
 {
-    struct store *s = r->store;
-    struct lmdb_store *l;
-    enum err err = ERR_OK;
+    struct lmdb_store *l = pass_gate(r->store, info);
+    enum err err = l == NULL ? ERR_IO : ERR_OK;
 
-    (void)pthread_mutex_lock(&s->mutex);
-    while (s->closed)
-        (void)pthread_cond_wait(&s->gate, &s->mutex);
-    s->reading++;
-    l = s->lmdb; /* stays while someone reads */
-    (void)pthread_mutex_unlock(&s->mutex);
-    if (l == NULL)
-        err = errinfo_set(info, ERR_IO, "the log is closed after a failed write");
-    else if (r->view == NULL)
+    if (err == ERR_OK && r->view == NULL)
         err = lmdb_store_view_open(&r->view, l, info);
     if (err == ERR_OK)
         err = lmdb_store_view_renew(r->view, info);
@@ -313,6 +325,23 @@ store_age(struct store_reader *r, uint64_t after, int64_t *age_ms)
 
 /* ---- at start: the definitions and records ---- */
 
+/* A view for one use; close_view() must come in any case. */
+static enum err
+open_view(struct store *s, struct lmdb_store_view **v, struct errinfo *info)
+{
+    struct lmdb_store *l = pass_gate(s, info);
+    enum err err = l == NULL ? ERR_IO : lmdb_store_view_open(v, l, info);
+
+    return err == ERR_OK ? lmdb_store_view_renew(*v, info) : err;
+}
+
+static void
+close_view(struct store *s, struct lmdb_store_view *v)
+{
+    lmdb_store_view_close(v);
+    leave_gate(s);
+}
+
 enum err
 store_each_record(struct store *s, void (*call)(void *arg, const struct store_record *), void *arg,
                   struct errinfo *info)
@@ -321,11 +350,8 @@ store_each_record(struct store *s, void (*call)(void *arg, const struct store_re
     struct slice key = {0}, value;
     struct store_record record;
     enum lmdb_store_move move = LMDB_STORE_FIRST;
-    enum err err = lmdb_store_view_open(&v, s->lmdb, info);
+    enum err err = open_view(s, &v, info);
 
-    if (err != ERR_OK)
-        return err;
-    err = lmdb_store_view_renew(v, info);
     while (err == ERR_OK) {
         err = lmdb_store_seek(v, LMDB_STORE_CURSOR, move, &key, &value, info);
         move = LMDB_STORE_NEXT;
@@ -334,7 +360,7 @@ store_each_record(struct store *s, void (*call)(void *arg, const struct store_re
         if (store_record_get(value, load_be32(key.p), &record) == ERR_OK) /* checked when opened */
             call(arg, &record);
     }
-    lmdb_store_view_close(v);
+    close_view(s, v);
     return err == ERR_EOF ? ERR_OK : err;
 }
 
@@ -346,11 +372,8 @@ store_each_meta(struct store *s, struct slice prefix,
     struct lmdb_store_view *v = NULL;
     struct slice key = prefix, value;
     enum lmdb_store_move move = prefix.n == 0 ? LMDB_STORE_FIRST : LMDB_STORE_AT;
-    enum err err = lmdb_store_view_open(&v, s->lmdb, info);
+    enum err err = open_view(s, &v, info);
 
-    if (err != ERR_OK)
-        return err;
-    err = lmdb_store_view_renew(v, info);
     while (err == ERR_OK) {
         err = lmdb_store_seek(v, LMDB_STORE_META, move, &key, &value, info);
         move = LMDB_STORE_NEXT;
@@ -359,6 +382,6 @@ store_each_meta(struct store *s, struct slice prefix,
         if (err == ERR_OK && !slice_eq(key, SLICE("node")) && !slice_eq(key, SLICE("schema")))
             call(arg, key, value);
     }
-    lmdb_store_view_close(v);
+    close_view(s, v);
     return err == ERR_EOF ? ERR_OK : err;
 }
