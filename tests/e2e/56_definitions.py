@@ -231,11 +231,12 @@ def test_many_sinks_come_and_go():
                 if n % 10 == 0:
                     b.write(["m n=%di %d" % (n, n)])
 
+        at_rest = threads(b.d)
         come_and_go(rounds // 4)
-        wait_until(lambda: threads(b.d) == 3, "threads have ended")
+        wait_until(lambda: threads(b.d) == at_rest, "threads have ended")
         before = descriptors(b.d), b.d.memory("RssAnon")
         come_and_go(rounds)
-        wait_until(lambda: threads(b.d) == 3, "threads have ended")
+        wait_until(lambda: threads(b.d) == at_rest, "threads have ended")
         wait_until(lambda: descriptors(b.d) <= before[0], "descriptors are given back")
         after = descriptors(b.d), b.d.memory("RssAnon")
         print("%d sinks: descriptors %d, then %d; RssAnon %d KiB, then %d KiB"
