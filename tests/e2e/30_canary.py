@@ -84,7 +84,7 @@ WRONG = (
     "CREATE SINK w TO 'http://h/w' TYPE http_line WITH (headers = '{c}')",
     "CREATE SINK w TO 'http://h/w' TYPE http_line WITH (bearer_token = 'a{c}\\nb')",
     "CREATE SINK w TO 'http://h/w' TYPE http_line USERNAME 'u' PASSWORD '{c}' WITH (bearer_token = '{c}')",
-    "CREATE SINK w TO 'http://me:{c}@h/w' TYPE http_line USERNAME 'u' PASSWORD '{c}'",
+    "CREATE SINK w TO 'http://me:{c}@h/w' TYPE http_line USERNAME 'u' PASSWORD '{c}' FORMAT json",
     "CREATE SINK w TO 'kafka://u:{c}@h/t' TYPE kafka WITH (acks = 9)",
     "CREATE SINK w TO 'mqtt://h/t' TYPE mqtt USERNAME 'u' PASSWORD '{c}' WITH (qos = 9)",
     "CREATE SINK w TYPE stdout USERNAME 'u' PASSWORD '{c}'",
