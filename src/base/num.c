@@ -245,8 +245,9 @@ cut_decimal(struct slice s, uint64_t *digits, int *exponent)
     if (seen == 0 || seen > 1000)
         return false;
     if (i < s.n) {
-        if ((s.p[i] != 'e' && s.p[i] != 'E') || read_exponent(slice_from(s, i + 1), &written) != ERR_OK
-            || written > 9999 || written < -9999)
+        if ((s.p[i] != 'e' && s.p[i] != 'E') ||
+            read_exponent(slice_from(s, i + 1), &written) != ERR_OK || written > 9999 ||
+            written < -9999)
             return false;
     }
     *exponent = (int)written - (int)behind;
@@ -263,8 +264,8 @@ num_f64(struct slice s, double *out)
 
     if (s.n == 0)
         return ERR_BAD;
-    if (!cut_decimal(negative ? slice_from(s, 1) : s, &digits, &exponent)
-        || !num_float_read(digits, exponent, &value))
+    if (!cut_decimal(negative ? slice_from(s, 1) : s, &digits, &exponent) ||
+        !num_float_read(digits, exponent, &value))
         return read_slowly(s, out);
     *out = negative ? -value : value;
     return ERR_OK;

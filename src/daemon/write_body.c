@@ -31,8 +31,8 @@ write_body_form(struct slice content_type)
 {
     struct slice type = slice_trim(slice_to(content_type, slice_find(content_type, ';')));
 
-    if (slice_eq_nocase(type, SLICE(POINT_MSGPACK_ROWS_TYPE))
-        || slice_eq_nocase(type, SLICE("application/x-msgpack")))
+    if (slice_eq_nocase(type, SLICE(POINT_MSGPACK_ROWS_TYPE)) ||
+        slice_eq_nocase(type, SLICE("application/x-msgpack")))
         return WRITE_BODY_ROWS;
     if (slice_eq_nocase(type, SLICE(POINT_MSGPACK_COLUMN_TYPE)))
         return WRITE_BODY_COLUMNS;
@@ -58,8 +58,8 @@ write_body_free(struct write_body *b)
 static bool
 is_suspicious(const struct lineproto_point *point, int64_t now_ns)
 {
-    return point->time_ns < YEAR_2000_NS
-           || (clock_plausible(now_ns) && point->time_ns - DAY_NS > now_ns);
+    return point->time_ns < YEAR_2000_NS ||
+           (clock_plausible(now_ns) && point->time_ns - DAY_NS > now_ns);
 }
 
 static enum err
@@ -124,8 +124,8 @@ broken(struct parse *p, const struct ingest *in)
     size_t at;
     const char *problem = ingest_problem(in, &at);
 
-    if (buf_printf(&p->out->complaint, "invalid MessagePack body: %s (near byte %zu)", problem, at)
-        != ERR_OK)
+    if (buf_printf(&p->out->complaint, "invalid MessagePack body: %s (near byte %zu)", problem,
+                   at) != ERR_OK)
         return ERR_NOMEM;
     return ERR_BAD;
 }
@@ -186,8 +186,11 @@ write_body_parse(struct write_body *b, struct daemon *daemon, enum write_form fo
                  size_t limit)
 {
     struct chunk_builder *builder = mem_alloc(sizeof(*builder));
-    struct parse p = {
-        .out = b, .daemon = daemon, .builder = builder, .now_ns = origin->accepted_ns, .limit = limit};
+    struct parse p = {.out = b,
+                      .daemon = daemon,
+                      .builder = builder,
+                      .now_ns = origin->accepted_ns,
+                      .limit = limit};
     enum err err;
 
     if (builder == NULL)

@@ -30,7 +30,8 @@ enum write_form {
 struct write_body {
     struct buf chunks;
     uint64_t good, bad;
-    struct buf complaint; /* about the refused points, or why there is an error: the answer's text */
+    struct buf
+        complaint; /* about the refused points, or why there is an error: the answer's text */
 };
 
 /* write_body_form(content_type): what the header says; all but MessagePack is taken for lines. */

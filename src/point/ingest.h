@@ -30,7 +30,7 @@ enum ingest_event {
 };
 
 struct ingest {
-    struct rd r;            /* private, as all of it */
+    struct rd r; /* private, as all of it */
     const uint8_t *start;
     struct buf *line;
     enum precision precision;

@@ -25,7 +25,7 @@ open_array(struct ingest *in, struct slice raw, struct rd *r, const char *what)
     rd_init(r, raw);
     count = msgpack_read_array(r);
     if (r->err != ERR_OK)
-        ingest_broken(in, what);
+        ingest_parts_broken(in, what);
     return count;
 }
 
@@ -33,14 +33,14 @@ open_array(struct ingest *in, struct slice raw, struct rd *r, const char *what)
 static void
 put_common(struct ingest *in, struct slice members[INGEST_MEMBERS])
 {
-    struct slice field = ingest_str(in, members[COLUMN_FIELD], "field is no str");
+    struct slice field = ingest_parts_str(in, members[COLUMN_FIELD], "field is no str");
     struct ingest_line l;
 
     if (field.n == 0)
-        ingest_broken(in, "field is missing or empty");
+        ingest_parts_broken(in, "field is missing or empty");
     ingest_line_begin(&l, in->line,
-                      ingest_str(in, members[COLUMN_MEASUREMENT], "measurement is no str"));
-    ingest_tags(in, members[COLUMN_TAGS], &l);
+                      ingest_parts_str(in, members[COLUMN_MEASUREMENT], "measurement is no str"));
+    ingest_parts_tags(in, members[COLUMN_TAGS], &l);
     ingest_line_field(&l, true, field);
     in->key = l.key;
     in->prefix = buf_len(in->line);
@@ -55,23 +55,20 @@ ingest_columns(struct ingest *in, struct slice body, struct buf *line, enum prec
 {
     struct slice members[INGEST_MEMBERS];
 
-    *in = (struct ingest){.start = body.p,
-                          .line = line,
-                          .precision = precision,
-                          .now_ns = now_ns,
-                          .columns = true};
+    *in = (struct ingest){
+        .start = body.p, .line = line, .precision = precision, .now_ns = now_ns, .columns = true};
     rd_init(&in->r, body);
-    ingest_members(in, column_names, members);
+    ingest_parts_members(in, column_names, members);
     if (in->problem == NULL && rd_left(&in->r) > 0)
-        ingest_broken(in, "bytes follow behind the map");
+        ingest_parts_broken(in, "bytes follow behind the map");
     if (in->problem != NULL)
         return;
     put_common(in, members);
     in->left = open_array(in, members[COLUMN_VALUES], &in->values, "values is no array");
     in->timed = members[COLUMN_TIMES].n > 0;
-    if (in->timed
-        && open_array(in, members[COLUMN_TIMES], &in->times, "timestamps is no array") != in->left)
-        ingest_broken(in, "values and timestamps differ in length");
+    if (in->timed &&
+        open_array(in, members[COLUMN_TIMES], &in->times, "timestamps is no array") != in->left)
+        ingest_parts_broken(in, "values and timestamps differ in length");
 }
 
 enum ingest_event
@@ -83,9 +80,9 @@ ingest_columns_next(struct ingest *in, struct lineproto_point *point, struct lin
         return INGEST_NOMEM;
     l.unwritable = in->unwritable;
     buf_cut(in->line, in->prefix);
-    ingest_float(in, &in->values, &l);
+    ingest_parts_float(in, &in->values, &l);
     ingest_line_end(&l);
     if (in->timed)
-        ingest_time(in, &in->times, &l);
-    return ingest_judge(in, &l, point, bad);
+        ingest_parts_time(in, &in->times, &l);
+    return ingest_parts_judge(in, &l, point, bad);
 }

@@ -174,9 +174,9 @@ ingest_line_judge(struct ingest_line *l, enum precision precision, int64_t now_n
     event = lineproto_next(&parser, point, bad);
     if (event == LINEPROTO_BAD)
         return event;
-    if (event == LINEPROTO_END || point->key.p != line.p || point->key.n != l->key
-        || point->fields.p != line.p + l->key + 1
-        || point->fields.p + point->fields.n != line.p + l->fields)
+    if (event == LINEPROTO_END || point->key.p != line.p || point->key.n != l->key ||
+        point->fields.p != line.p + l->key + 1 ||
+        point->fields.p + point->fields.n != line.p + l->fields)
         return refuse(line, LINEPROTO_UNWRITABLE, bad);
     return LINEPROTO_POINT;
 }

@@ -23,8 +23,8 @@
 struct ingest_line {
     struct buf *out;
     enum err err;
-    bool unwritable; /* no line can hold a name or value of it */
-    bool infinite;   /* a float that is no number */
+    bool unwritable;    /* no line can hold a name or value of it */
+    bool infinite;      /* a float that is no number */
     size_t key, fields; /* where each ends */
 };
 

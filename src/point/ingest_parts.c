@@ -6,22 +6,22 @@
 #include "msgpack/msgpack_read.h"
 
 void
-ingest_broken(struct ingest *in, const char *why)
+ingest_parts_broken(struct ingest *in, const char *why)
 {
     if (in->problem == NULL)
         in->problem = why;
 }
 
 void
-ingest_members(struct ingest *in, const struct slice names[INGEST_MEMBERS],
-               struct slice values[INGEST_MEMBERS])
+ingest_parts_members(struct ingest *in, const struct slice names[INGEST_MEMBERS],
+                     struct slice values[INGEST_MEMBERS])
 {
     uint32_t count;
 
     for (size_t i = 0; i < INGEST_MEMBERS; i++)
         values[i] = slice_make(NULL, 0);
     if (msgpack_read_peek(&in->r) != MSGPACK_MAP) {
-        ingest_broken(in, rd_left(&in->r) == 0 ? "it ends too early" : "a map is expected");
+        ingest_parts_broken(in, rd_left(&in->r) == 0 ? "it ends too early" : "a map is expected");
         return;
     }
     count = msgpack_read_map(&in->r);
@@ -34,17 +34,17 @@ ingest_members(struct ingest *in, const struct slice names[INGEST_MEMBERS],
             if (names[i].n == 0 || !slice_eq(names[i], name))
                 continue;
             if (values[i].n > 0)
-                ingest_broken(in, "a key stands twice in a map");
+                ingest_parts_broken(in, "a key stands twice in a map");
             values[i] = value;
         }
     }
     if (in->r.err != ERR_OK)
-        ingest_broken(in, in->r.err == ERR_SHORT ? "it ends too early"
-                                                 : "no MessagePack, or a key that is no str");
+        ingest_parts_broken(in, in->r.err == ERR_SHORT ? "it ends too early"
+                                                       : "no MessagePack, or a key that is no str");
 }
 
 struct slice
-ingest_str(struct ingest *in, struct slice raw, const char *what)
+ingest_parts_str(struct ingest *in, struct slice raw, const char *what)
 {
     struct rd r;
     struct slice text;
@@ -52,12 +52,12 @@ ingest_str(struct ingest *in, struct slice raw, const char *what)
     rd_init(&r, raw);
     text = msgpack_read_str(&r);
     if (raw.n > 0 && r.err != ERR_OK)
-        ingest_broken(in, what);
+        ingest_parts_broken(in, what);
     return raw.n > 0 ? text : slice_make(NULL, 0);
 }
 
 void
-ingest_tags(struct ingest *in, struct slice raw, struct ingest_line *l)
+ingest_parts_tags(struct ingest *in, struct slice raw, struct ingest_line *l)
 {
     struct rd r;
     uint32_t count;
@@ -71,11 +71,11 @@ ingest_tags(struct ingest *in, struct slice raw, struct ingest_line *l)
             ingest_line_tag(l, key, value);
     }
     if (raw.n > 0 && r.err != ERR_OK)
-        ingest_broken(in, "tags is no map of str to str");
+        ingest_parts_broken(in, "tags is no map of str to str");
 }
 
 void
-ingest_float(struct ingest *in, struct rd *r, struct ingest_line *l)
+ingest_parts_float(struct ingest *in, struct rd *r, struct ingest_line *l)
 {
     switch (msgpack_read_peek(r)) {
     case MSGPACK_FLOAT:
@@ -95,13 +95,13 @@ ingest_float(struct ingest *in, struct rd *r, struct ingest_line *l)
     case MSGPACK_ARRAY:
     case MSGPACK_MAP:
     case MSGPACK_EXT:
-        ingest_broken(in, "a float is expected");
+        ingest_parts_broken(in, "a float is expected");
         break;
     }
 }
 
 void
-ingest_time(struct ingest *in, struct rd *r, struct ingest_line *l)
+ingest_parts_time(struct ingest *in, struct rd *r, struct ingest_line *l)
 {
     enum msgpack_type type = msgpack_read_peek(r);
 
@@ -110,12 +110,12 @@ ingest_time(struct ingest *in, struct rd *r, struct ingest_line *l)
     else if (type == MSGPACK_INT)
         ingest_line_time(l, msgpack_read_i64(r));
     else
-        ingest_broken(in, "a timestamp is an integer");
+        ingest_parts_broken(in, "a timestamp is an integer");
 }
 
 enum ingest_event
-ingest_judge(struct ingest *in, struct ingest_line *l, struct lineproto_point *point,
-             struct lineproto_bad *bad)
+ingest_parts_judge(struct ingest *in, struct ingest_line *l, struct lineproto_point *point,
+                   struct lineproto_bad *bad)
 {
     if (in->problem != NULL)
         return INGEST_BROKEN;

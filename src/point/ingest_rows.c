@@ -37,13 +37,13 @@ ingest_rows(struct ingest *in, struct slice body, struct buf *line, enum precisi
     case MSGPACK_STR:
     case MSGPACK_BIN:
     case MSGPACK_EXT:
-        ingest_broken(in, "an array of points or a point is expected");
+        ingest_parts_broken(in, "an array of points or a point is expected");
         break;
     }
     if (in->r.err != ERR_OK)
-        ingest_broken(in, "it ends too early");
+        ingest_parts_broken(in, "it ends too early");
     else if (in->left == 0 && rd_left(&in->r) > 0)
-        ingest_broken(in, "bytes follow behind the points");
+        ingest_parts_broken(in, "bytes follow behind the points");
 }
 
 static void
@@ -56,7 +56,7 @@ put_integer(struct ingest *in, struct rd *r, struct ingest_line *l, const char *
     else if (type == MSGPACK_INT)
         ingest_line_i64(l, msgpack_read_i64(r));
     else
-        ingest_broken(in, "an integer is expected");
+        ingest_parts_broken(in, "an integer is expected");
     ingest_line_text(l, suffix);
 }
 
@@ -67,7 +67,7 @@ put_value(struct ingest *in, struct rd *r, struct ingest_line *l)
     struct slice type = count == 1 ? msgpack_read_str(r) : slice_make(NULL, 0);
 
     if (slice_eq(type, SLICE("Float")))
-        ingest_float(in, r, l);
+        ingest_parts_float(in, r, l);
     else if (slice_eq(type, SLICE("Integer")))
         put_integer(in, r, l, "i");
     else if (slice_eq(type, SLICE("UInteger")))
@@ -77,10 +77,11 @@ put_value(struct ingest *in, struct rd *r, struct ingest_line *l)
     else if (slice_eq(type, SLICE("Boolean")))
         ingest_line_text(l, msgpack_read_bool(r) ? "true" : "false");
     else
-        ingest_broken(in, "a field is a map of Float, Integer, UInteger, String or Boolean to "
-                          "its value");
+        ingest_parts_broken(in,
+                            "a field is a map of Float, Integer, UInteger, String or Boolean to "
+                            "its value");
     if (r->err != ERR_OK)
-        ingest_broken(in, "a field has not the type that it names");
+        ingest_parts_broken(in, "a field has not the type that it names");
 }
 
 static void
@@ -97,7 +98,7 @@ put_fields(struct ingest *in, struct slice raw, struct ingest_line *l)
             put_value(in, &r, l);
     }
     if (raw.n > 0 && r.err != ERR_OK)
-        ingest_broken(in, "fields is no map of str to values");
+        ingest_parts_broken(in, "fields is no map of str to values");
     ingest_line_end(l);
 }
 
@@ -108,17 +109,17 @@ ingest_rows_next(struct ingest *in, struct lineproto_point *point, struct linepr
     struct ingest_line l;
     struct rd time;
 
-    ingest_members(in, row_names, members);
+    ingest_parts_members(in, row_names, members);
     if (in->left == 0 && rd_left(&in->r) > 0)
-        ingest_broken(in, "bytes follow behind the points");
+        ingest_parts_broken(in, "bytes follow behind the points");
     if (in->problem != NULL)
         return INGEST_BROKEN;
     ingest_line_begin(&l, in->line,
-                      ingest_str(in, members[ROW_MEASUREMENT], "measurement is no str"));
-    ingest_tags(in, members[ROW_TAGS], &l);
+                      ingest_parts_str(in, members[ROW_MEASUREMENT], "measurement is no str"));
+    ingest_parts_tags(in, members[ROW_TAGS], &l);
     put_fields(in, members[ROW_FIELDS], &l);
     rd_init(&time, members[ROW_TIMESTAMP]);
     if (members[ROW_TIMESTAMP].n > 0)
-        ingest_time(in, &time, &l);
-    return ingest_judge(in, &l, point, bad);
+        ingest_parts_time(in, &time, &l);
+    return ingest_parts_judge(in, &l, point, bad);
 }

@@ -81,8 +81,8 @@ count_fields(const struct point_unique *unique, const struct buf *out, struct sl
     if (!rest_only)
         return unique->count;
     while (point_next_field(&rest, &field))
-        count += !point_unique_skips(&again, out, (size_t)(field.key.p - fields.p))
-                 && field.type != POINT_FLOAT;
+        count += !point_unique_skips(&again, out, (size_t)(field.key.p - fields.p)) &&
+                 field.type != POINT_FLOAT;
     return count;
 }
 
@@ -99,8 +99,8 @@ put_fields(struct wr *w, struct slice fields, bool rest_only)
         return;
     msgpack_write_map(w, count_fields(&unique, w->out, fields, rest_only));
     while (point_next_field(&rest, &field)) {
-        if (point_unique_skips(&unique, w->out, (size_t)(field.key.p - fields.p))
-            || (rest_only && field.type == POINT_FLOAT))
+        if (point_unique_skips(&unique, w->out, (size_t)(field.key.p - fields.p)) ||
+            (rest_only && field.type == POINT_FLOAT))
             continue;
         put_text(w, POINT_FIELD_KEY, field.key);
         put_value(w, &field);

@@ -230,8 +230,8 @@ sift_down(const struct names *names, size_t size, size_t root, size_t count)
 
         if (child >= count)
             return;
-        if (child + 1 < count
-            && order_of(names, size, at + child * size, at + (child + 1) * size) < 0)
+        if (child + 1 < count &&
+            order_of(names, size, at + child * size, at + (child + 1) * size) < 0)
             child++;
         if (order_of(names, size, at + root * size, at + child * size) >= 0)
             return;
@@ -329,8 +329,7 @@ point_unique_skips(struct point_unique *u, const struct buf *out, size_t offset)
 
     if (u->at == u->over)
         return false;
-    next = u->bytes == 0 ? u->few[u->at]
-                         : load_le32(buf_peek(out).p + u->base + u->at * LISTED);
+    next = u->bytes == 0 ? u->few[u->at] : load_le32(buf_peek(out).p + u->base + u->at * LISTED);
     if (next != offset)
         return false;
     u->at++;

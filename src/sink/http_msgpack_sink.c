@@ -146,8 +146,8 @@ push(struct delivery_run *run, struct outcome *outcome, struct errinfo *info)
     struct msgpack_cursor before = run->cursor;
     struct msgpack_body *body = &run->waiting[(run->first + run->count) % HTTP_POST_AHEAD];
     struct batch_point point;
-    enum err err = msgpack_plan_next(m->plan, run->round, run->from, run->to, &run->cursor, body,
-                                     &m->body);
+    enum err err =
+        msgpack_plan_next(m->plan, run->round, run->from, run->to, &run->cursor, body, &m->body);
 
     if (err == ERR_EOF) {
         run->exhausted = true;

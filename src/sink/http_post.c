@@ -203,8 +203,8 @@ open_target(struct http_post *p, const struct url *url, bool add_db, struct erri
     enum err err;
 
     buf_init(&text, URL_TEXT_MAX + 16);
-    err = buf_add(&text, slice_make(url->path.p,
-                                    url->path.n + (url->has_query ? url->query.n + 1 : 0)));
+    err = buf_add(&text,
+                  slice_make(url->path.p, url->path.n + (url->has_query ? url->query.n + 1 : 0)));
     if (err == ERR_OK && add_db && !names_db(url)) {
         const char *joint = !url->has_query ? "?" : url->query.n > 0 ? "&" : "";
 

@@ -19,14 +19,27 @@
 #include "sink/sink.h"
 
 /* The options that every HTTP type has; a type's own table begins with them. */
-#define HTTP_POST_OPTIONS \
-    {"gzip", OPTION_BOOL, "false", 0, 0, NULL, "compress request bodies"}, \
-    {"headers", OPTION_SECRET, "", 0, 16384, NULL, "more header lines: 'Name: value', one a line"}, \
-    {"bearer_token", OPTION_SECRET, NULL, 1, 8192, NULL, "token for Authorization: Bearer"}, \
-    {"bearer_token_file", OPTION_TEXT, NULL, 1, 4096, NULL, "file that holds the bearer token"}, \
-    {"success_status", OPTION_TEXT, "200,201,202,204", 3, 200, NULL, \
-     "answers that confirm delivery"}, \
-    {"user_agent", OPTION_TEXT, "sinkd", 1, 200, NULL, "the User-Agent header"}
+#define HTTP_POST_OPTIONS                                                                            \
+    {"gzip", OPTION_BOOL, "false", 0, 0, NULL, "compress request bodies"},                           \
+        {"headers",                                                                                  \
+         OPTION_SECRET,                                                                              \
+         "",                                                                                         \
+         0,                                                                                          \
+         16384,                                                                                      \
+         NULL,                                                                                       \
+         "more header lines: 'Name: value', one a line"},                                            \
+        {"bearer_token", OPTION_SECRET, NULL, 1, 8192, NULL, "token for Authorization: Bearer"},     \
+        {"bearer_token_file", OPTION_TEXT, NULL, 1, 4096, NULL, "file that holds the bearer token"}, \
+        {"success_status",                                                                           \
+         OPTION_TEXT,                                                                                \
+         "200,201,202,204",                                                                          \
+         3,                                                                                          \
+         200,                                                                                        \
+         NULL,                                                                                       \
+         "answers that confirm delivery"},                                                           \
+    {                                                                                                \
+        "user_agent", OPTION_TEXT, "sinkd", 1, 200, NULL, "the User-Agent header"                    \
+    }
 
 struct http_post;
 
@@ -54,8 +67,9 @@ bool http_post_one_target(const struct http_post *p);
  * confirmed it; else ${outcome} says what it means (its range is the caller's to fill) and ${info} what the
  * peer said, without secrets.
  */
-enum err http_post_send(struct http_post *p, const struct batch_point *point, const char *content_type,
-                        struct slice body, struct outcome *outcome, struct errinfo *info) MUST_USE;
+enum err http_post_send(struct http_post *p, const struct batch_point *point,
+                        const char *content_type, struct slice body, struct outcome *outcome,
+                        struct errinfo *info) MUST_USE;
 
 /* Requests that may be sent ahead of their answers. */
 #define HTTP_POST_AHEAD HTTP_CLIENT_PIPELINE

@@ -19,7 +19,7 @@
 #define NONE UINT32_MAX
 #define SCRATCH_MAX ((size_t)256 << 20)
 #define UNWRITABLE UINT32_MAX /* in the place of a count of entries */
-#define VALUE_BYTES 18 /* a double and a timestamp at most */
+#define VALUE_BYTES 18        /* a double and a timestamp at most */
 
 enum entry_kind { ENTRY_COLUMN, ENTRY_ROW, ENTRY_REST };
 
@@ -146,13 +146,11 @@ is_group(const struct msgpack_plan *plan, const struct round *round, const struc
     if (g->hash != key->hash || g->size != key->field.n)
         return false;
     first = batch_point(&round->points, plan->entries[g->first].point);
-    if (!plan->config.one_target
-        && (!slice_eq(first.database, key->point.database)
-            || !slice_eq(first.policy, key->point.policy)))
+    if (!plan->config.one_target && (!slice_eq(first.database, key->point.database) ||
+                                     !slice_eq(first.policy, key->point.policy)))
         return false;
-    return g->size == 0
-           || (slice_eq(slice_make(first.line.p + g->field, g->size), key->field)
-               && slice_eq(series_of(first.line), key->series));
+    return g->size == 0 || (slice_eq(slice_make(first.line.p + g->field, g->size), key->field) &&
+                            slice_eq(series_of(first.line), key->series));
 }
 
 /* Twice as many slots as groups, at least. */
@@ -185,13 +183,16 @@ new_group(struct msgpack_plan *plan, const struct group_key *key, uint32_t *out)
     struct group *g;
     uint32_t *slot;
 
-    if (grow(&plan->groups, &plan->group_cap, plan->group_count, sizeof(*plan->groups)) != ERR_OK
-        || grow_slots(plan) != ERR_OK)
+    if (grow(&plan->groups, &plan->group_cap, plan->group_count, sizeof(*plan->groups)) != ERR_OK ||
+        grow_slots(plan) != ERR_OK)
         return ERR_NOMEM;
     *out = (uint32_t)plan->group_count++;
     g = &plan->groups[*out];
     slot = &plan->slots[key->hash & (plan->slot_count - 1)];
-    *g = (struct group){key->hash, *slot, NONE, NONE,
+    *g = (struct group){key->hash,
+                        *slot,
+                        NONE,
+                        NONE,
                         key->field.n == 0 ? 0 : (uint32_t)(key->field.p - key->point.line.p),
                         (uint32_t)key->field.n};
     *slot = *out;
@@ -220,8 +221,9 @@ add_entry(struct msgpack_plan *plan, const struct round *round, const struct gro
     struct group *g;
     uint32_t group, at;
 
-    if (grow(&plan->entries, &plan->entry_cap, plan->entry_count, sizeof(*plan->entries)) != ERR_OK
-        || find_group(plan, round, key, &group) != ERR_OK)
+    if (grow(&plan->entries, &plan->entry_cap, plan->entry_count, sizeof(*plan->entries)) !=
+            ERR_OK ||
+        find_group(plan, round, key, &group) != ERR_OK)
         return ERR_NOMEM;
     at = (uint32_t)plan->entry_count++;
     plan->entries[at] = (struct entry){value, (uint32_t)point, NONE, (uint8_t)kind, false};
@@ -239,8 +241,8 @@ static enum err
 add_row(struct msgpack_plan *plan, const struct round *round, size_t i, uint64_t target,
         enum entry_kind kind)
 {
-    struct group_key key = {mix(target, SLICE("")), batch_point(&round->points, i),
-                            {NULL, 0}, {NULL, 0}};
+    struct group_key key = {
+        mix(target, SLICE("")), batch_point(&round->points, i), {NULL, 0}, {NULL, 0}};
 
     return add_entry(plan, round, &key, i, kind, 0);
 }
@@ -301,9 +303,8 @@ add_point(struct msgpack_plan *plan, const struct round *round, size_t i)
         return err;
     if (!plan->config.one_target)
         target = mix(mix(target, point.database), point.policy);
-    if (!plan->config.columnar
-        || (p.fields.n > 3 * (size_t)MSGPACK_PLAN_COLUMNS_MAX
-            && count_fields(p.fields) > MSGPACK_PLAN_COLUMNS_MAX))
+    if (!plan->config.columnar || (p.fields.n > 3 * (size_t)MSGPACK_PLAN_COLUMNS_MAX &&
+                                   count_fields(p.fields) > MSGPACK_PLAN_COLUMNS_MAX))
         return add_row(plan, round, i, target, ENTRY_ROW);
     return add_fields(plan, round, i, &point, p.fields, target);
 }
@@ -313,9 +314,9 @@ is_same(const struct msgpack_plan *plan, const struct round *round)
 {
     size_t count = round->points.count;
 
-    return count > 0 && plan->count == count
-           && plan->first_seq == batch_point(&round->points, 0).seq
-           && plan->last_seq == batch_point(&round->points, count - 1).seq;
+    return count > 0 && plan->count == count &&
+           plan->first_seq == batch_point(&round->points, 0).seq &&
+           plan->last_seq == batch_point(&round->points, count - 1).seq;
 }
 
 /* A point without a verdict of which nothing is left to send: its verdict was taken back. */
@@ -393,8 +394,7 @@ static uint32_t
 next_wanted(const struct msgpack_plan *plan, const struct round *round, uint32_t at,
             const struct msgpack_body *body)
 {
-    while (at != NONE
-           && !is_wanted(&plan->entries[at], round, body->range_from, body->range_to))
+    while (at != NONE && !is_wanted(&plan->entries[at], round, body->range_from, body->range_to))
         at = plan->entries[at].next;
     return at;
 }
@@ -494,8 +494,8 @@ msgpack_plan_next(struct msgpack_plan *plan, const struct round *round, size_t f
             continue;
         body->from = plan->entries[body->first].point;
         body->content_type = g->size > 0 ? POINT_MSGPACK_COLUMN_TYPE : POINT_MSGPACK_ROWS_TYPE;
-        err = g->size > 0 ? put_column(plan, round, g, body, out)
-                          : put_rows(plan, round, body, out);
+        err =
+            g->size > 0 ? put_column(plan, round, g, body, out) : put_rows(plan, round, body, out);
         cursor->entry = body->behind;
         cursor->inside = true;
         return err;

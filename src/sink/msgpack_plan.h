@@ -45,9 +45,9 @@ enum err msgpack_plan_use(struct msgpack_plan *plan, struct round *round) MUST_U
 
 /* A body: a run of the entries of one group; private but for these. */
 struct msgpack_body {
-    size_t from, to;          /* its points lie in this range of the round */
+    size_t from, to; /* its points lie in this range of the round */
     const char *content_type;
-    uint32_t first, behind;   /* private: entries */
+    uint32_t first, behind; /* private: entries */
     size_t range_from, range_to;
 };
 
