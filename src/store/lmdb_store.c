@@ -282,10 +282,13 @@ void
 lmdb_store_extend(struct lmdb_store *l, uint64_t from, uint64_t to)
 {
     static const uint8_t zeros[4096];
+    unsigned flags;
     size_t n;
     int fd;
 
-    if (mdb_env_get_fd(l->env, &fd) != 0)
+    /* Where LMDB writes through the map, the file is as long as the map and not to be written to. */
+    if (mdb_env_get_fd(l->env, &fd) != 0 || mdb_env_get_flags(l->env, &flags) != 0 ||
+        (flags & MDB_WRITEMAP) != 0)
         return;
     for (; from < to; from += n) {
         n = to - from < sizeof(zeros) ? (size_t)(to - from) : sizeof(zeros);

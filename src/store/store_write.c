@@ -48,6 +48,24 @@ usable(struct store *s)
     return free_pages > pinned ? free_pages - pinned : 0;
 }
 
+/* Only before the transaction has done anything: LMDB may write pages of its own there. */
+static void
+grow_ahead(struct store *s)
+{
+    uint64_t end = s->begun.ends * s->page_size;
+    bool is_small = end - s->seen_end < AHEAD_BYTES / 4;
+
+    s->seen_end = end;
+    if (s->options.sync == STORE_SYNC_NONE || !is_small || s->file_end >= end + AHEAD_BYTES / 4)
+        return;
+    if (s->file_end < end)
+        s->file_end = end;
+    if (s->file_end + AHEAD_BYTES > s->map_bytes)
+        return;
+    lmdb_store_extend(s->lmdb, s->file_end, s->file_end + AHEAD_BYTES);
+    s->file_end += AHEAD_BYTES;
+}
+
 enum err
 store_begin(struct store *s, struct errinfo *info)
 {
@@ -74,6 +92,7 @@ store_begin(struct store *s, struct errinfo *info)
         return err;
     }
     s->usable_pages = usable(s);
+    grow_ahead(s);
     return ERR_OK;
 }
 
@@ -331,23 +350,6 @@ put_state(struct store *s, struct errinfo *info)
 }
 
 static void
-grow_ahead(struct store *s)
-{
-    uint64_t end = s->begun.ends * s->page_size;
-    bool is_small = end - s->seen_end < AHEAD_BYTES / 4;
-
-    s->seen_end = end;
-    if (s->options.sync == STORE_SYNC_NONE || !is_small || s->file_end >= end + AHEAD_BYTES / 4)
-        return;
-    if (s->file_end < end)
-        s->file_end = end;
-    if (s->file_end + AHEAD_BYTES > s->map_bytes)
-        return;
-    lmdb_store_extend(s->lmdb, s->file_end, s->file_end + AHEAD_BYTES);
-    s->file_end += AHEAD_BYTES;
-}
-
-static void
 committed(struct store *s, const struct lmdb_store_pages *pages)
 {
     s->in_txn = false;
@@ -382,7 +384,6 @@ store_commit(struct store *s, struct errinfo *info)
     }
     if (pages.used > pages.ends)
         pages.ends = pages.used; /* the file grows at the commit */
-    grow_ahead(s);
     err = lmdb_store_commit(s->lmdb, info);
     if (err == ERR_OK) {
         committed(s, &pages);
