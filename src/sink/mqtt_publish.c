@@ -10,7 +10,8 @@
 
 /* A payload, its topic and what is around them stay within what one packet can have. */
 #define PAYLOAD_MAX ((size_t)MQTT_REMAINING_MAX)
-#define TOPIC_ROOM ((size_t)MQTT_STRING_MAX + 1) /* one byte more: a longer topic is cut off and seen */
+/* The longest text that a template of 64 parts can make, since a whole series key has at most 65,535 bytes. */
+#define TOPIC_ROOM ((size_t)8 << 20)
 
 /* A delivery under way. */
 struct pass {
@@ -162,15 +163,20 @@ ended(struct pass *pass, enum err err)
 
 /* ---- sending --------------------------------------------------------------------------------------------- */
 
-/* The topic of a point, in topic_text. False: it is illegal. */
-static bool
+/* The topic of a point, in topic_text. ERR_RANGE: it is illegal. */
+static enum err
 make_topic(struct mqtt_publisher *p, const struct round *round, size_t i)
 {
     struct batch_point point = batch_point(&round->points, i);
+    size_t n;
 
     buf_clear(&p->topic_text);
-    return template_put(p->topic, &point, &p->topic_text) == ERR_OK
-           && buf_len(&p->topic_text) <= MQTT_STRING_MAX && buf_len(&p->topic_text) > 0;
+    if (template_put(p->topic, &point, &p->topic_text) != ERR_OK)
+        return ERR_NOMEM;
+    n = buf_len(&p->topic_text);
+    if (n > MQTT_STRING_MAX)
+        buf_free(&p->topic_text);
+    return n == 0 || n > MQTT_STRING_MAX ? ERR_RANGE : ERR_OK;
 }
 
 static enum err
@@ -228,8 +234,8 @@ send_again(struct pass *pass, const struct mqtt_message *m)
             mqtt_inflight_abandon(p->inflight, m);
             return ERR_OK;
         }
-        if (err == ERR_OK && !make_topic(p, pass->round, m->from))
-            err = ERR_NOMEM;
+        if (err == ERR_OK)
+            err = make_topic(p, pass->round, m->from);
         if (err == ERR_OK)
             err = put_publish(p, m->id, true);
     }
@@ -245,9 +251,11 @@ make_message(struct pass *pass, struct message *message)
 {
     struct mqtt_publisher *p = pass->p;
     struct message_form form = p->form;
-    enum err err;
+    enum err err = make_topic(p, pass->round, pass->next);
 
-    if (!make_topic(p, pass->round, pass->next)) {
+    if (err == ERR_NOMEM)
+        return no_memory(pass);
+    if (err != ERR_OK) {
         refuse_point(pass, "the topic of this point is empty or longer than 65,535 bytes");
         return ERR_OK;
     }
@@ -443,9 +451,13 @@ begin(struct mqtt_publisher *p, const struct round *round)
 
     if (err != ERR_OK || fresh)
         mqtt_inflight_orphan_all(p->inflight);
-    for (size_t i = 0; err == ERR_OK && fresh && grouped && i < round->points.count; i++)
-        message_set_group(&p->set, i,
-                          make_topic(p, round, i) ? buf_peek(&p->topic_text) : SLICE(""));
+    for (size_t i = 0; err == ERR_OK && fresh && grouped && i < round->points.count; i++) {
+        err = make_topic(p, round, i);
+        message_set_group(&p->set, i, err == ERR_OK ? buf_peek(&p->topic_text) : SLICE(""));
+        err = err == ERR_RANGE ? ERR_OK : err;
+    }
+    if (err != ERR_OK)
+        message_set_free(&p->set); /* half of the groups are no good to the next try */
     return err;
 }
 
