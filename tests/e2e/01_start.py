@@ -17,9 +17,13 @@ def test_point_all_the_way():
     with HttpSink() as sink, Daemon() as d:
         d.query("CREATE SINK s TO '%s' TYPE http_line FLUSH_INTERVAL 10ms" % sink.url())
         d.write("cpu,host=a usage=1.5 1700000000000000000")
-        wait_until(lambda: sink.lines() == [b"cpu,host=a usage=1.5 1700000000000000000"], "delivery")
+        wait_until(
+            lambda: sink.lines() == [b"cpu,host=a usage=1.5 1700000000000000000"], "delivery"
+        )
         equal(d.wait_ledger("s", forwarded=1, pending=0)["accepted"], 1, "accepted")
-        wait_until(lambda: d.metrics().get("hyperbytedb_sink_forwards_total", sink="s") == 1, "metric")
+        wait_until(
+            lambda: d.metrics().get("hyperbytedb_sink_forwards_total", sink="s") == 1, "metric"
+        )
 
 
 @short

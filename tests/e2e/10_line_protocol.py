@@ -1,9 +1,9 @@
 """Every body of the line protocol vectors through the running daemon, as the destination gets it.
 
 Compared: the status, the error text and the points. The rows on which the daemon differs on purpose
-stand in tests/vectors/line_protocol_deviations.txt (the parser's test reads the same list) and, when
-it is not the parser that differs but the answer, in line_protocol_answers.txt. A row that stands
-there without need fails.
+stand in tests/vectors/line_protocol_deviations.txt (the parser's test reads the same list) and,
+when it is not the parser that differs but the answer, in line_protocol_answers.txt. A row that
+stands there without need fails.
 """
 
 import base64
@@ -18,8 +18,16 @@ from http_sink import HttpSink
 from vectors import exceptions, rows
 
 TIME_LIMIT = 240
-UNIT_NS = {None: 1, "n": 1, "ns": 1, "u": 1000, "ms": 10**6, "s": 10**9, "m": 60 * 10**9,
-           "h": 3600 * 10**9}
+UNIT_NS = {
+    None: 1,
+    "n": 1,
+    "ns": 1,
+    "u": 1000,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
 
 
 def deviations():
@@ -34,28 +42,37 @@ def expected_error(row):
     if row["stage"] not in ("parse", "parse_partial"):
         return error
     partial = row["stage"] == "parse_partial"
-    text = error[len("partial write: "):-len(" dropped=0")] if partial else error
+    text = error[len("partial write: ") : -len(" dropped=0")] if partial else error
     parts = text.split("\nunable to parse '")
     if not partial and len(parts) == 1:
         return parts[0]
-    return "%s%s (line %d) dropped=%d" % ("partial write: " if partial else "", parts[0],
-                                          first_line(row, parts[0]), len(parts))
+    return "%s%s (line %d) dropped=%d" % (
+        "partial write: " if partial else "",
+        parts[0],
+        first_line(row, parts[0]),
+        len(parts),
+    )
 
 
 def bad_line(row):
-    """The number of the line that storage refused, by the measurement and the name it complains of."""
-    name, measurement = re.search(r'input \w+ "(\w+)" on measurement "(\w+)"', row["error"]).groups()
+    """The number of the line that storage refused, by what it complains of."""
+    name, measurement = re.search(
+        r'input \w+ "(\w+)" on measurement "(\w+)"', row["error"]
+    ).groups()
     lines = base64.b64decode(row["body_b64"]).decode("utf-8", "replace").split("\n")
-    return next(n for n, line in enumerate(lines, 1)
-                if line.startswith(measurement) and re.search(r"[ ,]%s=" % name, line))
+    return next(
+        n
+        for n, line in enumerate(lines, 1)
+        if line.startswith(measurement) and re.search(r"[ ,]%s=" % name, line)
+    )
 
 
 def first_line(row, part):
     """The number of the first bad line, from its echo."""
     body = "\n" + base64.b64decode(row["body_b64"]).decode("utf-8", "replace")
-    line = part[len("unable to parse '"):part.rindex("': ")]
+    line = part[len("unable to parse '") : part.rindex("': ")]
     at = body.find("\n" + line)
-    return body[:at + 1 if at >= 0 else body.index(line)].count("\n")
+    return body[: at + 1 if at >= 0 else body.index(line)].count("\n")
 
 
 def same_error(actual, expected):
@@ -82,9 +99,11 @@ def wanted_points(row):
 
 def normal(points, row, now_ns):
     """Times that the server gave become None, when they are near now and cut to the precision."""
+
     def stamp(ns):
         near = row_has_now(row) and abs(ns - now_ns) < 3700 * 10**9
         return None if near and ns % UNIT_NS.get(row["precision"], 1) == 0 else ns
+
     return lineproto.merged((m, t, f, stamp(ns)) for (m, t, ns), f in points.items())
 
 
@@ -103,7 +122,9 @@ def difference(row, answer, bodies, now_ns):
     if not same_error(actual, error):
         return "error\n  is       %r\n  expected %r" % (actual, error)
     header = answer.headers.get("x-influxdb-error", "")
-    if (error is None) != (header == "") or any(c < " " and c != "\t" or c == "\x7f" for c in header):
+    if (error is None) != (header == "") or any(
+        c < " " and c != "\t" or c == "\x7f" for c in header
+    ):
         return "X-Influxdb-Error: %r" % header
     lines = [line for body in bodies for line in lineproto.lines_of(body)]
     points = normal(lineproto.merged(lineproto.read(line) for line in lines), row, now_ns)

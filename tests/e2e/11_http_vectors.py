@@ -1,9 +1,9 @@
 """What a real InfluxDB 1.x answered to requests, byte for byte, against the running daemon.
 
-http_api.jsonl: statuses, bodies, chosen headers, whether the connection is closed, and what is stored
-afterwards. client_traces.jsonl: the requests of real clients in their order. Rows that differ on
-purpose stand in http_api_deviations.txt and client_traces_deviations.txt, with a word that
-docs/deviations.md explains; one that stands there without need fails.
+http_api.jsonl: statuses, bodies, chosen headers, whether the connection is closed, and what is
+stored afterwards. client_traces.jsonl: the requests of real clients in their order. Rows that
+differ on purpose stand in http_api_deviations.txt and client_traces_deviations.txt, with a word
+that docs/deviations.md explains; one that stands there without need fails.
 """
 
 import base64
@@ -17,9 +17,18 @@ from http_sink import HttpSink
 from vectors import exceptions, rows
 
 TIME_LIMIT = 240
-HEADERS = ("content-type", "allow", "www-authenticate", "connection", "content-encoding",
-           "x-influxdb-build", "access-control-allow-origin", "access-control-allow-methods",
-           "access-control-allow-headers", "access-control-expose-headers")
+HEADERS = (
+    "content-type",
+    "allow",
+    "www-authenticate",
+    "connection",
+    "content-encoding",
+    "x-influxdb-build",
+    "access-control-allow-origin",
+    "access-control-allow-methods",
+    "access-control-allow-headers",
+    "access-control-expose-headers",
+)
 
 
 class Row:
@@ -80,9 +89,14 @@ class Row:
         self.note("body", short_of(body_of(answer)), with_own_words(wanted_body(wanted)))
         self.compare_ids(answer, wanted)
         if "x-influxdb-error" in wanted["headers"]:
-            text = "".join(c for c in wanted["headers"]["x-influxdb-error"] if c >= " " and c != "\x7f")
-            self.note("error header", short_of(answer.headers.get("x-influxdb-error", "")),
-                      with_own_words(text))
+            text = "".join(
+                c for c in wanted["headers"]["x-influxdb-error"] if c >= " " and c != "\x7f"
+            )
+            self.note(
+                "error header",
+                short_of(answer.headers.get("x-influxdb-error", "")),
+                with_own_words(text),
+            )
 
     def compare_ids(self, answer, wanted):
         identity = answer.headers.get("request-id", "")
@@ -100,7 +114,7 @@ class Row:
         self.d.wait_ledger("s", pending=0)
         now_ns = time.time_ns()
         found = {}
-        for request in self.sink.taken()[self.sent:]:
+        for request in self.sink.taken()[self.sent :]:
             points = (lineproto.read(line) for line in lineproto.lines_of(request.body))
             found.setdefault(request.query["db"], []).extend(points)
         for entry in self.row["after"]:
@@ -115,29 +129,37 @@ def near(point, now_ns):
 
 
 def point_of(stored):
-    fields = {key: (kind, repr(float(value)) if kind == "float" else value)
-              for key, (kind, value) in stored["fields"].items()}
+    fields = {
+        key: (kind, repr(float(value)) if kind == "float" else value)
+        for key, (kind, value) in stored["fields"].items()
+    }
     return stored["measurement"], tuple(sorted(stored["tags"].items())), fields, stored["ts"]
 
 
 def with_own_words(text):
     """The statements that only the daemon knows, in lists of what could stand here."""
-    for before, behind in (("SET, KILL at", "SET, KILL, REPLAY, REPAIR at"),
-                           ("RETENTION, SUBSCRIPTION at", "RETENTION, SINK, SUBSCRIPTION at"),
-                           ("expected RETENTION at", "expected RETENTION, SINK at"),
-                           ("DATABASE, MEASUREMENT,", "DATABASE, DEAD, MEASUREMENT,"),
-                           ("SHARD, SUBSCRIPTION,", "SHARD, SINK, SUBSCRIPTION,"),
-                           ("DATABASES, DIAGNOSTICS,", "DATABASES, DEAD, DIAGNOSTICS,"),
-                           ("GRANTS, MEASUREMENT,", "GRANTS, LEDGER, MEASUREMENT,"),
-                           ("SHARDS, STATS,", "SHARDS, SINK, SINKS, STATS,")):
+    for before, behind in (
+        ("SET, KILL at", "SET, KILL, REPLAY, REPAIR at"),
+        ("RETENTION, SUBSCRIPTION at", "RETENTION, SINK, SUBSCRIPTION at"),
+        ("expected RETENTION at", "expected RETENTION, SINK at"),
+        ("DATABASE, MEASUREMENT,", "DATABASE, DEAD, MEASUREMENT,"),
+        ("SHARD, SUBSCRIPTION,", "SHARD, SINK, SUBSCRIPTION,"),
+        ("DATABASES, DIAGNOSTICS,", "DATABASES, DEAD, DIAGNOSTICS,"),
+        ("GRANTS, MEASUREMENT,", "GRANTS, LEDGER, MEASUREMENT,"),
+        ("SHARDS, STATS,", "SHARDS, SINK, SINKS, STATS,"),
+    ):
         text = text.replace(before, behind)
     return text
 
 
 def short_of(text):
     """Without what the daemon says beyond the recorded server: what the limit on a body is."""
-    return re.sub(r"(Request Entity Too Large): the limit is 20000 bytes \(server.max_body_size_bytes is "
-                  r"20000, an eighth of the store is \d+\)", r"\1", text)
+    return re.sub(
+        r"(Request Entity Too Large): the limit is 20000 bytes \(server.max_body_size_bytes is "
+        r"20000, an eighth of the store is \d+\)",
+        r"\1",
+        text,
+    )
 
 
 def databases(d):
@@ -174,8 +196,9 @@ def judge(differences, listed):
 @short
 def test_http_api():
     found = {}
-    with HttpSink() as sink, Daemon({"server": {"max_body_size_bytes": 20000},
-                                     "storage": {"cursor_delay_ms": 0}}) as d:
+    with HttpSink() as sink, Daemon(
+        {"server": {"max_body_size_bytes": 20000}, "storage": {"cursor_delay_ms": 0}}
+    ) as d:
         d.query("CREATE SINK s TO '%s' TYPE http_line FLUSH_INTERVAL 1ms" % sink.url("/w?db={db}"))
         for row in rows("http_api.jsonl"):
             try:
@@ -204,8 +227,10 @@ def test_client_traces():
                 answer = raw.read()
             wanted = Recorded(base64.b64decode(row["real_response_b64"])).read()
             differences = []
-            for what, a, b in (("status", answer.status, wanted.status),
-                               ("body", body_of(answer), with_own_words(body_of(wanted)))):
+            for what, a, b in (
+                ("status", answer.status, wanted.status),
+                ("body", body_of(answer), with_own_words(body_of(wanted))),
+            ):
                 if a != b:
                     differences.append("%s: is %r, expected %r" % (what, a, b))
             for name in ("content-type", "x-influxdb-build"):

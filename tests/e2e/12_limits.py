@@ -1,4 +1,4 @@
-"""Limits: sizes of bodies, bytes in flight, connections, time, rate, disk; and the end under load."""
+"""Limits: sizes of bodies, bytes in flight, connections, time, rate, disk; the end under load."""
 
 import gzip
 import resource
@@ -15,7 +15,9 @@ def chunked(path):
 
 
 def sized(length, extra=""):
-    return ("POST /write?db=db HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n%s\r\n" % (length, extra)).encode()
+    return (
+        "POST /write?db=db HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n%s\r\n" % (length, extra)
+    ).encode()
 
 
 def chunk(data):
@@ -23,17 +25,25 @@ def chunk(data):
 
 
 def lines(count, start=0):
-    return b"".join(b"m,host=h%d value=%d %d\n" % (n % 7, n, n + 1) for n in range(start, start + count))
+    return b"".join(
+        b"m,host=h%d value=%d %d\n" % (n % 7, n, n + 1) for n in range(start, start + count)
+    )
 
 
 def check_busy(answer, status=503):
-    """Back-pressure: a JSON error, Retry-After, and none of the words that make Telegraf drop a batch."""
+    """Back-pressure: a JSON error, Retry-After, no word that makes Telegraf drop a batch."""
     equal(answer.status, status, "status")
     text = answer.json()["error"]
     if not 1 <= int(answer.headers["retry-after"]) <= 60:
         fail("Retry-After: %r" % answer.headers["retry-after"])
-    for word in ("partial write", "unable to parse", "points beyond retention policy",
-                 "retention policy not found", "hinted handoff queue not empty", "database not found"):
+    for word in (
+        "partial write",
+        "unable to parse",
+        "points beyond retention policy",
+        "retention policy not found",
+        "hinted handoff queue not empty",
+        "database not found",
+    ):
         if word in text:
             fail("%r in %r" % (word, text))
 
@@ -72,7 +82,7 @@ def test_limit_of_chunked_bodies():
 
 @short
 def test_gzip_bomb():
-    """100 MB of one byte in 100 kB: refused at the limit, and not much more than it was ever held."""
+    """100 MB of one byte in 100 kB: refused at the limit, and not much more was ever held."""
     packed = gzip.compress(b"#" + b"x" * (100 << 20), 9)
     with Daemon({"server": {"max_body_size_bytes": 1 << 20}}) as d:
         d.write("m v=1")
@@ -95,11 +105,19 @@ def test_gzip_cut_at_the_limit():
 def test_bad_gzip():
     """HT06: what is no gzip, cut, or damaged is refused; several members are one body."""
     import zlib
+
     body = lines(300)
     good = gzip.compress(body)
-    bad = [zlib.compress(body), zlib.compress(body)[2:-4], good[:-1], good[:len(good) // 2], good[:5],
-           good[:-8] + bytes([good[-8] ^ 1]) + good[-7:], good[:-1] + bytes([good[-1] ^ 1]),
-           good + b"trailing"]
+    bad = [
+        zlib.compress(body),
+        zlib.compress(body)[2:-4],
+        good[:-1],
+        good[: len(good) // 2],
+        good[:5],
+        good[:-8] + bytes([good[-8] ^ 1]) + good[-7:],
+        good[:-1] + bytes([good[-1] ^ 1]),
+        good + b"trailing",
+    ]
     with Daemon() as d:
         for packed in bad:
             answer = d.write(packed, status=400, headers={"Content-Encoding": "gzip"})
@@ -107,7 +125,10 @@ def test_bad_gzip():
                 fail("no error text")
             nothing_stored(d)
         half = body.index(b"\n", len(body) // 2) - 3
-        d.write(gzip.compress(body[:half]) + gzip.compress(body[half:]), headers={"Content-Encoding": "gzip"})
+        d.write(
+            gzip.compress(body[:half]) + gzip.compress(body[half:]),
+            headers={"Content-Encoding": "gzip"},
+        )
         equal(d.metrics().get("hyperbytedb_ingestion_points_total"), 300, "points of two members")
 
 
@@ -123,19 +144,23 @@ def test_limit_is_an_eighth_of_the_store():
 
 @short
 def test_bytes_in_flight():
-    """While half a body is there, one that does not fit beside it gets 503, and small ones go through."""
+    """While half a body is there, one that does not fit gets 503, and small ones go through."""
     body = lines(4000)
     with Daemon({"server": {"max_inflight_bytes": len(body) + 1000}}) as d:
         with d.raw() as slow, d.raw() as stream:
-            slow.send(sized(len(body)) + body[:len(body) // 2])
+            slow.send(sized(len(body)) + body[: len(body) // 2])
             wait_until(lambda: d.http("POST", "/write?db=db", body).status == 503, "503")
             check_busy(d.http("POST", "/write?db=db", body))
-            check_busy(d.http("POST", "/write?db=db", gzip.compress(body), {"Content-Encoding": "gzip"}))
-            stream.send_quietly(chunked("/write?db=db") + chunk(body[:-10]) + chunk(body[-10:]) + b"0\r\n\r\n")
+            check_busy(
+                d.http("POST", "/write?db=db", gzip.compress(body), {"Content-Encoding": "gzip"})
+            )
+            stream.send_quietly(
+                chunked("/write?db=db") + chunk(body[:-10]) + chunk(body[-10:]) + b"0\r\n\r\n"
+            )
             check_busy(stream.read())
             nothing_stored(d)
             d.write(lines(200))
-            slow.send(body[len(body) // 2:])
+            slow.send(body[len(body) // 2 :])
             equal(slow.read().status, 204, "the slow one")
         d.write(body)
         equal(d.metrics().get("hyperbytedb_ingestion_points_total"), 8200, "points")
@@ -238,7 +263,7 @@ def quiet_now(raw):
 
 @short
 def test_client_that_does_not_read():
-    """HT10 without TLS: asks for much, reads nothing. Others are served, nothing spins, it is closed."""
+    """HT10 without TLS: asks for much, reads nothing. Others are served, it is closed."""
     with Daemon({"server": {"request_timeout_secs": 2}}) as d, Raw(d.port, rcvbuf=4096) as raw:
         raw.sock.setblocking(False)
         try:
@@ -381,13 +406,20 @@ def test_pipelining():
     """Requests sent at once are answered in their order."""
     body = lines(3)
     with Daemon() as d, d.raw() as raw:
-        one = (b"GET /ping HTTP/1.1\r\nHost: h\r\nX-Request-Id: %d-a\r\n\r\n"
-               b"POST /write?db=db HTTP/1.1\r\nHost: h\r\nX-Request-Id: %d-b\r\nContent-Length: %d\r\n\r\n%s"
-               b"HEAD /ping HTTP/1.1\r\nHost: h\r\nX-Request-Id: %d-c\r\n\r\n")
+        one = (
+            b"GET /ping HTTP/1.1\r\nHost: h\r\nX-Request-Id: %d-a\r\n\r\n"
+            b"POST /write?db=db HTTP/1.1\r\nHost: h\r\nX-Request-Id: %d-b\r\n"
+            b"Content-Length: %d\r\n\r\n%s"
+            b"HEAD /ping HTTP/1.1\r\nHost: h\r\nX-Request-Id: %d-c\r\n\r\n"
+        )
         raw.send(b"".join(one % (n, n, len(body), body, n) for n in range(100)))
         for n in range(100):
             for letter, method in (("a", "GET"), ("b", "POST"), ("c", "HEAD")):
                 answer = raw.read(method)
-                equal((answer.status, answer.headers["x-request-id"]), (204, "%d-%s" % (n, letter)), "answer")
+                equal(
+                    (answer.status, answer.headers["x-request-id"]),
+                    (204, "%d-%s" % (n, letter)),
+                    "answer",
+                )
         equal(raw.quiet(0.05), True, "nothing more")
         equal(d.metrics().get("hyperbytedb_ingestion_points_total"), 300, "points")

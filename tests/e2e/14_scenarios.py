@@ -1,7 +1,7 @@
-"""Faults that other tools had (line protocol and HTTP), each as a test; the name starts with its id.
+"""Faults that other tools had (line protocol and HTTP), each as a test named by its id.
 
-What stands elsewhere: HT04 HT06 HT08 HT10 HT12 HT18 in 12_limits, HT14 OP06 in 13_endpoints, OP02 OP04 in
-20_sql, SE01 SE03 in 30_canary, LP27 in 10_line_protocol.
+What stands elsewhere: HT04 HT06 HT08 HT10 HT12 HT18 in 12_limits, HT14 OP06 in 13_endpoints, OP02
+OP04 in 20_sql, SE01 SE03 in 30_canary, LP27 in 10_line_protocol.
 """
 
 import gzip
@@ -62,9 +62,18 @@ def test_lp03_backslash_and_comma():
 def test_lp05_lp07_windows_paths():
     """A tag value cannot end in a backslash; the neighbours of such a line are kept."""
     with Way() as way:
-        way.bad(b"a v=1 1\nDisk,check=C:\\,host=h value=52.45 1453319535802451556\nb v=1 1",
-                "invalid tag format (line 2) dropped=1", b"a v=1 1", b"b v=1 1")
-        way.bad(b"a v=1 1\nS,Disk=D:\\\\,host=x a=0i\nb v=1 1", "(line 2) dropped=1", b"a v=1 1", b"b v=1 1")
+        way.bad(
+            b"a v=1 1\nDisk,check=C:\\,host=h value=52.45 1453319535802451556\nb v=1 1",
+            "invalid tag format (line 2) dropped=1",
+            b"a v=1 1",
+            b"b v=1 1",
+        )
+        way.bad(
+            b"a v=1 1\nS,Disk=D:\\\\,host=x a=0i\nb v=1 1",
+            "(line 2) dropped=1",
+            b"a v=1 1",
+            b"b v=1 1",
+        )
 
 
 @short
@@ -106,7 +115,7 @@ def test_lp19_timestamps():
 
 @short
 def test_lp21_long_tags():
-    """Up to the length that InfluxDB allows it arrives byte for byte; beyond, the line is refused."""
+    """Up to InfluxDB's length it arrives byte for byte; beyond, the line is refused."""
     with Way() as way:
         long = b"m,t=" + b"x" * 65000 + b" v=1 1"
         way.good(long, long)
@@ -124,7 +133,11 @@ def test_lp23_invalid_utf8():
         way.good(b"m,t=\xff\xfe v=1 1\na v=1 1", b"m,t=\xff\xfe v=1 1", b"a v=1 1")
         error, _ = way.send(b"m,t=\xff\xfe v=", 400)
         contains(error, "\ufffd")
-        equal(way.d.http("POST", "/write?db=caf%E9", "m v=1").status, 400, "a database that is not UTF-8")
+        equal(
+            way.d.http("POST", "/write?db=caf%E9", "m v=1").status,
+            400,
+            "a database that is not UTF-8",
+        )
 
 
 @short
@@ -138,8 +151,16 @@ def test_lp25_seconds_as_nanoseconds():
 @short
 def test_ht02_precisions():
     with Way() as way:
-        for unit, factor in (("n", 1), ("ns", 1), ("u", 1000), ("us", 1000), ("ms", 10**6), ("s", 10**9),
-                             ("m", 60 * 10**9), ("h", 3600 * 10**9)):
+        for unit, factor in (
+            ("n", 1),
+            ("ns", 1),
+            ("u", 1000),
+            ("us", 1000),
+            ("ms", 10**6),
+            ("s", 10**9),
+            ("m", 60 * 10**9),
+            ("h", 3600 * 10**9),
+        ):
             way.good(b"m v=1 7", b"m v=1 %d" % (7 * factor), precision=unit)
         for unit in ("banana", "d", "M", "ns2"):
             error, lines = way.send(b"m v=1 7", 400, precision=unit)
@@ -151,13 +172,17 @@ def test_ht02_precisions():
 def test_ht16_no_type_guard():
     """Types are not compared between lines: both arrive."""
     with Way() as way:
-        way.good(b"test value=1 1\ntest value=1i 2\ntest2 value=1 3", b"test value=1 1", b"test value=1i 2",
-                 b"test2 value=1 3")
+        way.good(
+            b"test value=1 1\ntest value=1i 2\ntest2 value=1 3",
+            b"test value=1 1",
+            b"test value=1i 2",
+            b"test2 value=1 3",
+        )
 
 
 @short
 def test_order_and_bytes_are_kept():
-    """The order of tags and fields, escapes and odd spacing of a good line reach the destination."""
+    """The order of tags and fields, escapes and odd spacing of a line reach the destination."""
     with Way() as way:
         line = b'we\\ ird,z=1,a=\\=x\\,y b="q\\"uo\\\\te",a=1.50,c=1e3,d=T,e=-0 1'
         way.good(line, line)
@@ -168,10 +193,12 @@ def test_order_and_bytes_are_kept():
 def test_a_body_is_stored_whole_or_not_at_all():
     """A body that is cut on the way, by its length or its chunks, leaves nothing."""
     with Way() as way:
-        for head, body in ((b"Content-Length: 100", b"m v=1 1\nm v=2 2\n"),
-                           (b"Transfer-Encoding: chunked", b"10\r\nm v=1 1\nm v=2 2\n\r\n"),
-                           (b"Transfer-Encoding: chunked", b"10\r\nm v=1 1\nm v="),
-                           (b"Transfer-Encoding: chunked", b"10\r\nm v=1 1\nm v=2 2\n\r\nzz\r\n")):
+        for head, body in (
+            (b"Content-Length: 100", b"m v=1 1\nm v=2 2\n"),
+            (b"Transfer-Encoding: chunked", b"10\r\nm v=1 1\nm v=2 2\n\r\n"),
+            (b"Transfer-Encoding: chunked", b"10\r\nm v=1 1\nm v="),
+            (b"Transfer-Encoding: chunked", b"10\r\nm v=1 1\nm v=2 2\n\r\nzz\r\n"),
+        ):
             with way.d.raw() as raw:
                 raw.send(b"POST /write?db=db HTTP/1.1\r\nHost: h\r\n" + head + b"\r\n\r\n" + body)
                 raw.half_close()
@@ -185,8 +212,12 @@ def test_write_of_version_2():
     with Way() as way:
         d = way.d
         for bucket in ("db", "db%2Frp"):
-            answer = d.http("POST", "/api/v2/write?org=o&precision=ms&bucket=" + bucket,
-                            gzip.compress(b"m v=1u 7"), {"Content-Encoding": "gzip", "Authorization": "Token t"})
+            answer = d.http(
+                "POST",
+                "/api/v2/write?org=o&precision=ms&bucket=" + bucket,
+                gzip.compress(b"m v=1u 7"),
+                {"Content-Encoding": "gzip", "Authorization": "Token t"},
+            )
             equal(answer.status, 204, bucket)
         d.wait_ledger("s", forwarded=2, pending=0)
         equal(way.sink.lines(), [b"m v=1u 7000000"] * 2, "lines")
@@ -199,6 +230,8 @@ def test_write_of_version_2():
 @short
 def test_messagepack_is_not_taken_for_lines():
     with Way() as way:
-        answer = way.d.http("POST", "/write?db=db", b"\x81\xa1m\x01", {"Content-Type": "application/msgpack"})
+        answer = way.d.http(
+            "POST", "/write?db=db", b"\x81\xa1m\x01", {"Content-Type": "application/msgpack"}
+        )
         equal(answer.status in (400, 415), True, "status")
         equal(way.d.metrics().get("hyperbytedb_ingestion_points_total"), 0, "points")

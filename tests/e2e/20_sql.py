@@ -1,4 +1,4 @@
-"""SQL against the running daemon: the statements of the product, changes while data flows, errors."""
+"""SQL against the running daemon: the statements of the product, changes under load, errors."""
 
 import time
 
@@ -10,26 +10,47 @@ TIME_LIMIT = 180
 # The first five statements that the product shows, character for character, and what they answer.
 # Types that are not built yet are checked in full and then refused: NOT_YET shrinks as they come.
 NOT_YET = ("kafka",)
-FIVE = ["""CREATE SINK "my_kafka" TO "kafka://broker:9092/topic-metrics"
+FIVE = [
+    """CREATE SINK "my_kafka" TO "kafka://broker:9092/topic-metrics"
   USERNAME "user" PASSWORD "pass"
   TYPE kafka
   FORMAT line_protocol
   INCLUDE MEASUREMENTS cpu,mem
   BATCH_SIZE 1000
   FLUSH_INTERVAL 5s
-""", """CREATE SINK "my_http" TO "http://collector:8086/write?db=mydb"
+""",
+    """CREATE SINK "my_http" TO "http://collector:8086/write?db=mydb"
   USERNAME "u" PASSWORD "p"
   TYPE http_line
   INCLUDE ALL
-""", """CREATE SINK "my_mqtt" TO "mqtt://broker:1883/hyperbyte"
+""",
+    """CREATE SINK "my_mqtt" TO "mqtt://broker:1883/hyperbyte"
   USERNAME "mqtt_user" PASSWORD "mqtt_pass"
   TYPE mqtt
   FORMAT line_protocol
-""", """DROP SINK "my_kafka"
-""", """SHOW SINKS
-"""]
-COLUMNS = ["name", "type", "url", "username", "password", "format", "include", "batch_size",
-           "flush_interval", "status", "queue_depth", "forwarded", "errors", "last_error", "last_success"]
+""",
+    """DROP SINK "my_kafka"
+""",
+    """SHOW SINKS
+""",
+]
+COLUMNS = [
+    "name",
+    "type",
+    "url",
+    "username",
+    "password",
+    "format",
+    "include",
+    "batch_size",
+    "flush_interval",
+    "status",
+    "queue_depth",
+    "forwarded",
+    "errors",
+    "last_error",
+    "last_success",
+]
 
 
 def not_yet(kind):
@@ -37,8 +58,10 @@ def not_yet(kind):
 
 
 def create(d, sink, name="s", clauses="", interval="1ms"):
-    d.query('CREATE SINK "%s" TO \'%s\' TYPE http_line FLUSH_INTERVAL %s %s'
-            % (name, sink.url(), interval, clauses))
+    d.query(
+        "CREATE SINK \"%s\" TO '%s' TYPE http_line FLUSH_INTERVAL %s %s"
+        % (name, sink.url(), interval, clauses)
+    )
 
 
 @short
@@ -54,12 +77,25 @@ def test_the_five_statements():
         else:
             equal(d.query(FIVE[3]), [{"statement_id": 0}], FIVE[3])
         series = d.query(FIVE[4])[0]["series"]
-        equal((len(series), series[0]["name"], series[0]["columns"]), (1, "sinks", COLUMNS), "SHOW SINKS")
+        equal(
+            (len(series), series[0]["name"], series[0]["columns"]),
+            (1, "sinks", COLUMNS),
+            "SHOW SINKS",
+        )
         row = d.sink("my_http")
-        for key, value in (("type", "http_line"), ("url", "http://collector:8086/write?db=mydb"),
-                           ("username", "u"), ("password", "****"), ("format", "line_protocol"),
-                           ("include", "*"), ("batch_size", 1000), ("flush_interval", "10s"),
-                           ("queue_depth", 0), ("forwarded", 0), ("last_success", None)):
+        for key, value in (
+            ("type", "http_line"),
+            ("url", "http://collector:8086/write?db=mydb"),
+            ("username", "u"),
+            ("password", "****"),
+            ("format", "line_protocol"),
+            ("include", "*"),
+            ("batch_size", 1000),
+            ("flush_interval", "10s"),
+            ("queue_depth", 0),
+            ("forwarded", 0),
+            ("last_success", None),
+        ):
             equal(row[key], value, key)
 
 
@@ -68,23 +104,26 @@ def test_types_to_come_are_checked_in_full():
     """What is wrong is told first, what is right is refused as not available."""
     with Daemon() as d:
         for text, part in (
-                ("TO 'kafka://h' TYPE kafka", "topic"),
-                ("TO 'http://h/t' TYPE kafka", "kafka"),
-                ("TO 'kafka://h/t' TYPE kafka WITH (acks = 'two')", "acks"),
-                ("TO 'kafka://h/t' TYPE kafka WITH (qos = 1)", "partitioner"),
-                ("TO 'mqtt://h/t' TYPE mqtt WITH (qos = 3)", "qos"),
-                ("TO 'mqtt://h/a/#' TYPE mqtt", ""),
-                ("TO 'mqtt://h/t' TYPE mqtt WITH (acks = 1)", "clean_session"),
-                ("TO 'ftp://h/t' TYPE http_msgpack", "http"),
-                ("TO 'http://h/t' TYPE http_msgpack WITH (layout = 'x')", "layout")):
+            ("TO 'kafka://h' TYPE kafka", "topic"),
+            ("TO 'http://h/t' TYPE kafka", "kafka"),
+            ("TO 'kafka://h/t' TYPE kafka WITH (acks = 'two')", "acks"),
+            ("TO 'kafka://h/t' TYPE kafka WITH (qos = 1)", "partitioner"),
+            ("TO 'mqtt://h/t' TYPE mqtt WITH (qos = 3)", "qos"),
+            ("TO 'mqtt://h/a/#' TYPE mqtt", ""),
+            ("TO 'mqtt://h/t' TYPE mqtt WITH (acks = 1)", "clean_session"),
+            ("TO 'ftp://h/t' TYPE http_msgpack", "http"),
+            ("TO 'http://h/t' TYPE http_msgpack WITH (layout = 'x')", "layout"),
+        ):
             error = d.query_error("CREATE SINK s " + text)
             contains(error, part)
             for kind in NOT_YET:
                 if error == not_yet(kind):
                     fail("%s: %s" % (text, error))
-        for text, kind in (("TO 'kafka://a:1,b:2/t' TYPE kafka WITH (acks = 'all')", "kafka"),
-                           ("TO 'mqtt://h/a/{measurement}' TYPE mqtt WITH (qos = 2)", "mqtt"),
-                           ("TO 'http://h/t?db=x' TYPE http_msgpack WITH (layout = 'rows')", "http_msgpack")):
+        for text, kind in (
+            ("TO 'kafka://a:1,b:2/t' TYPE kafka WITH (acks = 'all')", "kafka"),
+            ("TO 'mqtt://h/a/{measurement}' TYPE mqtt WITH (qos = 2)", "mqtt"),
+            ("TO 'http://h/t?db=x' TYPE http_msgpack WITH (layout = 'rows')", "http_msgpack"),
+        ):
             if kind in NOT_YET:
                 equal(d.query_error("CREATE SINK s " + text), not_yet(kind), text)
         equal(d.rows("SHOW SINKS"), [], "nothing was created")
@@ -94,10 +133,19 @@ def test_types_to_come_are_checked_in_full():
 def test_statements_to_come():
     with Daemon() as d:
         d.query("CREATE SINK s TYPE stdout")
-        for text in ("SHOW DEAD LETTERS", "SHOW DEAD LETTERS ON s ID 5 LIMIT 3", "REPLAY DEAD LETTERS ON s",
-                     "DROP DEAD LETTERS ON s", "REPAIR DEAD LETTER ON s ID 1 WITH 'm v=1'",
-                     "CREATE USER u WITH PASSWORD 'p' WITH ALL PRIVILEGES", "DROP USER u",
-                     "SET PASSWORD FOR u = 'p'", "SHOW USERS", "GRANT ALL TO u", "REVOKE READ ON db FROM u"):
+        for text in (
+            "SHOW DEAD LETTERS",
+            "SHOW DEAD LETTERS ON s ID 5 LIMIT 3",
+            "REPLAY DEAD LETTERS ON s",
+            "DROP DEAD LETTERS ON s",
+            "REPAIR DEAD LETTER ON s ID 1 WITH 'm v=1'",
+            "CREATE USER u WITH PASSWORD 'p' WITH ALL PRIVILEGES",
+            "DROP USER u",
+            "SET PASSWORD FOR u = 'p'",
+            "SHOW USERS",
+            "GRANT ALL TO u",
+            "REVOKE READ ON db FROM u",
+        ):
             contains(d.query_error(text), "not available in this version", text)
         for text in ("SELECT * FROM m", "SHOW MEASUREMENTS", "DELETE FROM m"):
             contains(d.query_error(text), "sinkd forwards data and does not query it", text)
@@ -107,7 +155,10 @@ def test_statements_to_come():
 def test_wrong_statements():
     """(statement behind CREATE SINK s, part of the error)"""
     cases = (
-        ("TO 'http://h/w' TYPE http_line WITH (foo = 1)", "has no option foo; it has: gzip headers bearer_token"),
+        (
+            "TO 'http://h/w' TYPE http_line WITH (foo = 1)",
+            "has no option foo; it has: gzip headers bearer_token",
+        ),
         ("TO 'http://h/w' TYPE http_line WITH (timeout = '5')", "duration"),
         ("TO 'http://h/w' TYPE http_line WITH (gzip = 'maybe')", "gzip"),
         ("TO 'http://h/w' TYPE http_line WITH (gzip = true, gzip = false)", "twice"),
@@ -150,7 +201,12 @@ def test_names_that_are_taken_or_missing():
         equal(d.query_error("CREATE SINK s TYPE stdout"), 'sink "s" already exists', "taken")
         d.query("CREATE SINK IF NOT EXISTS s TYPE stdout BATCH_SIZE 7")
         equal(d.sink("s")["batch_size"], 5, "batch size")
-        for text in ("DROP SINK x", "ALTER SINK x PAUSE", "ALTER SINK x BATCH_SIZE 3", "SHOW SINK x"):
+        for text in (
+            "DROP SINK x",
+            "ALTER SINK x PAUSE",
+            "ALTER SINK x BATCH_SIZE 3",
+            "SHOW SINK x",
+        ):
             equal(d.query_error(text), 'sink "x" not found', text)
         d.query("DROP SINK IF EXISTS x")
         d.query("DROP SINK IF EXISTS s; DROP SINK IF EXISTS s")
@@ -163,8 +219,11 @@ def test_names_that_are_taken_or_missing():
 def test_words_are_contextual():
     """Keywords in any case; sinks, databases and measurements may be called like keywords."""
     with HttpSink() as sink, Daemon() as d:
-        d.query("create sink TYPE to '%s' type HTTP_LINE include measurements type, format flush_interval 1ms"
-                % sink.url())
+        d.query(
+            "create sink TYPE to '%s' type HTTP_LINE "
+            "include measurements type, format flush_interval 1ms"
+            % sink.url()
+        )
         d.query("CREATE DATABASE sink")
         d.write("type v=1 1\nformat v=1 1\nother v=1 1")
         d.wait_ledger("TYPE", forwarded=2, filtered=1)
@@ -175,14 +234,29 @@ def test_words_are_contextual():
 @short
 def test_every_property_is_shown():
     with HttpSink() as sink, Daemon() as d:
-        create(d, sink, clauses="USERNAME 'u' PASSWORD 'p' ON a, b INCLUDE MEASUREMENTS cpu, \"d*\", /^m/ "
-               "EXCLUDE MEASUREMENTS disk WITH (gzip = true, timeout = '1m30s', headers = 'X-A: b', "
-               "on_reject = 'drop', precision = 'ns')", interval="1m30s")
+        create(
+            d,
+            sink,
+            clauses="USERNAME 'u' PASSWORD 'p' ON a, b INCLUDE MEASUREMENTS cpu, \"d*\", /^m/ "
+            "EXCLUDE MEASUREMENTS disk WITH (gzip = true, timeout = '1m30s', headers = 'X-A: b', "
+            "on_reject = 'drop', precision = 'ns')",
+            interval="1m30s",
+        )
         shown = d.properties("s")
-        for key, value in (("name", "s"), ("type", "http_line"), ("username", "u"), ("password", "****"),
-                           ("flush_interval", "1m30s"), ("batch_size", "1000"), ("gzip", "true"),
-                           ("timeout", "1m30s"), ("on_reject", "drop"), ("precision", "ns"),
-                           ("success_status", "200,201,202,204"), ("max_batch_bytes", "1000000")):
+        for key, value in (
+            ("name", "s"),
+            ("type", "http_line"),
+            ("username", "u"),
+            ("password", "****"),
+            ("flush_interval", "1m30s"),
+            ("batch_size", "1000"),
+            ("gzip", "true"),
+            ("timeout", "1m30s"),
+            ("on_reject", "drop"),
+            ("precision", "ns"),
+            ("success_status", "200,201,202,204"),
+            ("max_batch_bytes", "1000000"),
+        ):
             equal(shown.get(key), value, key)
 
 
@@ -205,8 +279,9 @@ def test_warning_when_forwarding_is_off():
 
 @short
 def test_start_earliest_and_latest():
-    with HttpSink() as first, HttpSink() as late, HttpSink() as early, \
-            Daemon({"storage": {"keep_delivered_mb": 4}}) as d:
+    with HttpSink() as first, HttpSink() as late, HttpSink() as early, Daemon(
+        {"storage": {"keep_delivered_mb": 4}}
+    ) as d:
         create(d, first, "first")
         d.write("m v=1 1\nm v=2 2")
         d.wait_ledger("first", forwarded=2, pending=0)
@@ -224,13 +299,33 @@ def test_start_earliest_and_latest():
 @short
 def test_databases_and_selections():
     with HttpSink() as sink, Daemon() as d:
-        create(d, sink, "one", "ON a INCLUDE MEASUREMENTS cpu, \"mem*\", /^d.sk[0-9]+$/ "
-               "EXCLUDE MEASUREMENTS memory, /9$/")
-        names = ["cpu", "cpu2", "mem", "memx", "memory", "disk1", "dusk22", "disk", "disk9", "xdisk1"]
+        create(
+            d,
+            sink,
+            "one",
+            'ON a INCLUDE MEASUREMENTS cpu, "mem*", /^d.sk[0-9]+$/ '
+            "EXCLUDE MEASUREMENTS memory, /9$/",
+        )
+        names = [
+            "cpu",
+            "cpu2",
+            "mem",
+            "memx",
+            "memory",
+            "disk1",
+            "dusk22",
+            "disk",
+            "disk9",
+            "xdisk1",
+        ]
         for db in ("a", "b"):
             d.write(["%s v=1 1" % name for name in names], db=db)
         d.wait_ledger("one", pending=0, forwarded=5, filtered=15)
-        equal(sink.lines(), [b"cpu v=1 1", b"mem v=1 1", b"memx v=1 1", b"disk1 v=1 1", b"dusk22 v=1 1"], "lines")
+        equal(
+            sink.lines(),
+            [b"cpu v=1 1", b"mem v=1 1", b"memx v=1 1", b"disk1 v=1 1", b"dusk22 v=1 1"],
+            "lines",
+        )
 
 
 @short
@@ -239,12 +334,19 @@ def test_alter_keeps_cursor_and_counters():
         create(d, one)
         d.write("m v=1 1")
         d.wait_ledger("s", forwarded=1, pending=0)
-        d.query("ALTER SINK s TO '%s' INCLUDE MEASUREMENTS n BATCH_SIZE 3 FLUSH_INTERVAL 2ms" % two.url())
+        d.query(
+            "ALTER SINK s TO '%s' INCLUDE MEASUREMENTS n BATCH_SIZE 3 FLUSH_INTERVAL 2ms"
+            % two.url()
+        )
         d.write("m v=2 2\nn v=3 3")
         d.wait_ledger("s", accepted=3, forwarded=2, filtered=1, pending=0)
         equal((one.lines(), two.lines()), ([b"m v=1 1"], [b"n v=3 3"]), "lines")
         row = d.sink("s")
-        equal((row["include"], row["batch_size"], row["flush_interval"], row["forwarded"]), ("n", 3, "2ms", 2), "row")
+        equal(
+            (row["include"], row["batch_size"], row["flush_interval"], row["forwarded"]),
+            ("n", 3, "2ms", 2),
+            "row",
+        )
         contains(d.query_error("ALTER SINK s WITH (foo = 1)"), "has no option foo")
         contains(d.query_error("ALTER SINK s TO 'ftp://h'"), "http")
         equal(d.sink("s")["url"], two.url(), "a wrong ALTER changes nothing")
@@ -270,7 +372,9 @@ def test_pause_and_resume():
 
 @short
 def test_resume_and_alter_retry_at_once():
-    with HttpSink(Reply(500)) as sink, Daemon({"sink": {"backoff_base_secs": 20, "backoff_max_secs": 20}}) as d:
+    with HttpSink(Reply(500)) as sink, Daemon(
+        {"sink": {"backoff_base_secs": 20, "backoff_max_secs": 20}}
+    ) as d:
         create(d, sink)
         d.write("m v=1 1")
         d.wait_status("s", "backoff")
@@ -281,19 +385,27 @@ def test_resume_and_alter_retry_at_once():
 
 @short
 def test_changes_while_data_flows():
-    """CREATE, ALTER, PAUSE, RESUME and DROP of one sink; the other gets every point once, in order."""
+    """CREATE, ALTER, PAUSE, RESUME and DROP of one sink; the other gets all points, in order."""
     with HttpSink() as steady, HttpSink() as other, Daemon({"storage": {"max_size_mb": 64}}) as d:
         create(d, steady, "steady")
         sent = 0
         for n in range(30):
-            step = ("CREATE SINK x TO '%s' TYPE http_line FLUSH_INTERVAL 1ms" % other.url(),
-                    "ALTER SINK x BATCH_SIZE %d" % (n + 1), "ALTER SINK x PAUSE", "ALTER SINK x RESUME",
-                    "DROP SINK x")[n % 5]
+            step = (
+                "CREATE SINK x TO '%s' TYPE http_line FLUSH_INTERVAL 1ms" % other.url(),
+                "ALTER SINK x BATCH_SIZE %d" % (n + 1),
+                "ALTER SINK x PAUSE",
+                "ALTER SINK x RESUME",
+                "DROP SINK x",
+            )[n % 5]
             d.write(["m v=%d %d" % (i, i + 1) for i in range(sent, sent + 50)])
             sent += 50
             d.query(step)
         d.wait_ledger("steady", accepted=sent, forwarded=sent, pending=0)
-        equal(steady.lines(), [b"m v=%d %d" % (i, i + 1) for i in range(sent)], "lines of the steady sink")
+        equal(
+            steady.lines(),
+            [b"m v=%d %d" % (i, i + 1) for i in range(sent)],
+            "lines of the steady sink",
+        )
         equal([row["name"] for row in d.rows("SHOW SINKS")], ["steady"], "sinks")
 
 
@@ -328,9 +440,13 @@ def test_same_name_again():
 def test_many_sinks_come_and_go():
     """OP04: nothing leaks: descriptors, memory, room."""
     with HttpSink() as sink, Daemon() as d:
+
         def cycle(count):
             for n in range(count):
-                d.query("CREATE SINK x%d TO '%s' TYPE http_line; DROP SINK x%d" % (n, sink.url(), n))
+                d.query(
+                    "CREATE SINK x%d TO '%s' TYPE http_line; DROP SINK x%d" % (n, sink.url(), n)
+                )
+
         cycle(50)
         wait_until(lambda: len(descriptors(d)) < 40, "closed descriptors")
         files, memory = len(descriptors(d)), d.memory("RssAnon")
@@ -345,6 +461,7 @@ def test_many_sinks_come_and_go():
 
 def descriptors(d):
     import os
+
     return os.listdir("/proc/%d/fd" % d.pid)
 
 
@@ -352,15 +469,24 @@ def descriptors(d):
 def test_reload_and_changes_while_the_output_is_down():
     """OP02: SIGHUP, ALTER, DROP and SIGTERM are prompt with a destination that is down or hangs."""
     import signal
+
     with HttpSink(Reply(hang=True)) as hangs, Daemon() as d:
         create(d, hangs, "hangs")
-        d.query("CREATE SINK down TO 'http://127.0.0.1:%d/w' TYPE http_line FLUSH_INTERVAL 1ms" % free_port())
+        d.query(
+            "CREATE SINK down TO 'http://127.0.0.1:%d/w' TYPE http_line FLUSH_INTERVAL 1ms"
+            % free_port()
+        )
         d.query("CREATE SINK nowhere TO 'http://192.0.2.1/w' TYPE http_line FLUSH_INTERVAL 1ms")
         d.write("m v=1 1")
         wait_until(lambda: hangs.requests, "the request")
-        for step in (lambda: d.signal(signal.SIGHUP), lambda: d.query("ALTER SINK hangs BATCH_SIZE 3"),
-                     lambda: d.query("ALTER SINK down BATCH_SIZE 3"), lambda: d.query("DROP SINK hangs"),
-                     lambda: d.query("DROP SINK nowhere"), lambda: d.rows("SHOW SINKS")):
+        for step in (
+            lambda: d.signal(signal.SIGHUP),
+            lambda: d.query("ALTER SINK hangs BATCH_SIZE 3"),
+            lambda: d.query("ALTER SINK down BATCH_SIZE 3"),
+            lambda: d.query("DROP SINK hangs"),
+            lambda: d.query("DROP SINK nowhere"),
+            lambda: d.rows("SHOW SINKS"),
+        ):
             started = time.monotonic()
             step()
             if time.monotonic() - started > 2:
@@ -375,7 +501,14 @@ def test_reload_and_changes_while_the_output_is_down():
 def test_several_statements():
     with Daemon() as d:
         results = d.query_raw("CREATE DATABASE a; DROP SINK x; CREATE DATABASE b").json()["results"]
-        equal(results, [{"statement_id": 0}, {"statement_id": 1, "error": 'sink "x" not found'},
-                        {"statement_id": 2, "error": "not executed"}], "results")
+        equal(
+            results,
+            [
+                {"statement_id": 0},
+                {"statement_id": 1, "error": 'sink "x" not found'},
+                {"statement_id": 2, "error": "not executed"},
+            ],
+            "results",
+        )
         equal(d.query_raw("CREATE DATABASE c; FOO").status, 400, "a parse error")
         equal(d.rows("SHOW DATABASES"), [{"name": "a"}], "nothing runs when one cannot be parsed")

@@ -51,10 +51,15 @@ def test_check_lists_every_error():
 
 @short
 def test_check_of_a_good_file():
-    path = write_file("good.toml", "[server]\nport = 0 # any\n[sink]\nenabled = true\n"
-                      "allow_hosts = [\"*.example\", \"10.*\"]\n")
+    path = write_file(
+        "good.toml",
+        "[server]\nport = 0 # any\n[sink]\nenabled = true\n"
+        'allow_hosts = ["*.example", "10.*"]\n',
+    )
     equal(cli("check", "-c", path)[0], 0, "exit status")
-    equal(cli("check", "-c", os.path.join(SOURCE, "sinkd.toml"))[0], 0, "the file that is installed")
+    equal(
+        cli("check", "-c", os.path.join(SOURCE, "sinkd.toml"))[0], 0, "the file that is installed"
+    )
     equal(cli("check", "-c", "missing.toml")[0], 2, "no such file")
     equal(cli("check")[0], 0, "no file at all")
     write_file("sinkd.toml", "[server]\nport = 70000\n")
@@ -70,8 +75,11 @@ def test_swapped_pairs_warn():
 
 @short
 def test_parts_that_are_missing_fail_the_start():
-    for section, key, value in (("server", "tls_enabled", "true"), ("auth", "enabled", "true"),
-                                ("cluster", "follow_url", '"http://h:1"')):
+    for section, key, value in (
+        ("server", "tls_enabled", "true"),
+        ("auth", "enabled", "true"),
+        ("cluster", "follow_url", '"http://h:1"'),
+    ):
         path = write_file("%s.toml" % key, "[%s]\n%s = %s\n" % (section, key, value))
         for command in ("check", "serve"):
             status, out, err = cli(command, "-c", path)
@@ -86,7 +94,11 @@ def test_environment():
         d.query("CREATE SINK s TYPE stdout")
         equal(d.sink("s")["batch_size"], 77, "the environment wins")
         contains(d.log(), "node from-env-")
-    for name, value in (("SINKD__SERVER__PORT", "x"), ("SINKD__SERVER__NOSUCH", "1"), ("SINKD__X__Y", "1")):
+    for name, value in (
+        ("SINKD__SERVER__PORT", "x"),
+        ("SINKD__SERVER__NOSUCH", "1"),
+        ("SINKD__X__Y", "1"),
+    ):
         status, out, err = cli("check", env={name: value})
         equal(status, 2, name)
         contains(out + err, name)
@@ -120,9 +132,12 @@ def test_data_folder_that_cannot_be():
 @short
 def test_init_file():
     with HttpSink() as sink:
-        path = write_file("init.sql", "-- provisioning\nCREATE DATABASE tele;\n"
-                          "CREATE SINK s TO '%s' TYPE http_line FLUSH_INTERVAL 1ms;\n"
-                          "CREATE SINK t TYPE stdout\n" % sink.url())
+        path = write_file(
+            "init.sql",
+            "-- provisioning\nCREATE DATABASE tele;\n"
+            "CREATE SINK s TO '%s' TYPE http_line FLUSH_INTERVAL 1ms;\n"
+            "CREATE SINK t TYPE stdout\n" % sink.url(),
+        )
         with Daemon({"sink": {"init_file": path}}) as d:
             equal([row["name"] for row in d.rows("SHOW SINKS")], ["s", "t"], "sinks")
             equal(d.rows("SHOW DATABASES"), [{"name": "tele"}], "databases")
@@ -130,12 +145,16 @@ def test_init_file():
             d.wait_ledger("s", forwarded=1)
             d.query("DROP SINK t")
             d.restart()
-            equal([row["name"] for row in d.rows("SHOW SINKS")], ["s"], "only a new store is provisioned")
+            equal(
+                [row["name"] for row in d.rows("SHOW SINKS")],
+                ["s"],
+                "only a new store is provisioned",
+            )
 
 
 @short
 def test_init_file_with_an_error():
-    """One transaction: nothing of it is kept, exit 2, and the next start with a mended file runs it."""
+    """One transaction: nothing of it is kept, exit 2, the next start with a mended file runs it."""
     path = write_file("init.sql", "CREATE SINK a TYPE stdout; CREATE SINK a TYPE stdout")
     d = Daemon({"sink": {"init_file": path}}).launch()
     d.wait(2)
@@ -147,7 +166,9 @@ def test_init_file_with_an_error():
     d.start()
     equal([row["name"] for row in d.rows("SHOW SINKS")], ["a", "b"], "sinks")
     d.stop()
-    missing = Daemon({"sink": {"init_file": os.path.abspath("missing.sql")}}, name="missing").launch()
+    missing = Daemon(
+        {"sink": {"init_file": os.path.abspath("missing.sql")}}, name="missing"
+    ).launch()
     missing.wait(2)
 
 
@@ -175,7 +196,10 @@ def test_log_as_json():
 def test_quiet_while_a_sink_is_down():
     """At most 4 lines a minute; here: in a few seconds with a retry each, no more than 4."""
     with Daemon({"sink": {"max_retries": 0}}) as d:
-        d.query("CREATE SINK s TO 'http://127.0.0.1:%d/w' TYPE http_line FLUSH_INTERVAL 1ms" % free_port())
+        d.query(
+            "CREATE SINK s TO 'http://127.0.0.1:%d/w' TYPE http_line FLUSH_INTERVAL 1ms"
+            % free_port()
+        )
         d.write("m v=1 1")
         wait_until(lambda: d.sink("s")["errors"] >= 4, "four errors")
         lines = [line for line in d.log().splitlines() if "sink=s" in line]

@@ -61,7 +61,9 @@ def test_query_errors():
 @short
 def test_query_from_standard_input():
     with Daemon() as d:
-        script = b"-- two sinks\nCREATE SINK a TYPE stdout;\nCREATE SINK b TYPE stdout;\nSHOW SINKS\n"
+        script = (
+            b"-- two sinks\nCREATE SINK a TYPE stdout;\nCREATE SINK b TYPE stdout;\nSHOW SINKS\n"
+        )
         status, out, _ = at(d, "query", "-", stdin=script)
         equal(status, 0, "status")
         contains(out, "stdout")
@@ -164,7 +166,9 @@ def test_write():
         d.wait_ledger("s", forwarded=12345, pending=0)
         equal(b"\n".join(sink.lines()) + b"\n", text.encode(), "lines, in order")
         equal(sink.taken()[0].query["db"], "tele", "database")
-        status, _, _ = at(d, "write", "--db", "tele", "--precision", "s", stdin=b"m v=1 1\n# c\n\nm v=2 2")
+        status, _, _ = at(
+            d, "write", "--db", "tele", "--precision", "s", stdin=b"m v=1 1\n# c\n\nm v=2 2"
+        )
         equal(status, 0, "from standard input")
         d.wait_ledger("s", forwarded=12347, pending=0)
         equal(sink.lines()[-2:], [b"m v=1 1000000000", b"m v=2 2000000000"], "precision")
@@ -222,11 +226,14 @@ def test_write_shows_progress_on_a_terminal():
 DEFINITIONS = (
     "CREATE SINK plain TYPE stdout",
     "CREATE SINK \"odd \\\" \\\\ name\" TO 'http://h:1/w?db=it\\'s' TYPE http_line",
-    "CREATE SINK full TO 'http://h:1/w?db=x&precision=s' USERNAME 'u\\\\\\'' PASSWORD 'p\\'\"w\\\\' TYPE http_line "
-    "ON a, \"b c\" INCLUDE MEASUREMENTS cpu, \"d*\", /^m\\/x/ EXCLUDE MEASUREMENTS \"we ird\" BATCH_SIZE 7 "
-    "FLUSH_INTERVAL 1m30s WITH (gzip = true, headers = 'X-A: b\\nX-C: d', success_status = '200,299', "
-    "on_full = 'drop_oldest', on_reject = 'block', timeout = '1500ms', precision = 's', verbose = true, "
-    "user_agent = 'me')",
+    "CREATE SINK full TO 'http://h:1/w?db=x&precision=s' USERNAME 'u\\\\\\'' "
+    "PASSWORD 'p\\'\"w\\\\' TYPE http_line "
+    'ON a, "b c" INCLUDE MEASUREMENTS cpu, "d*", /^m\\/x/ EXCLUDE MEASUREMENTS "we ird" '
+    "BATCH_SIZE 7 "
+    "FLUSH_INTERVAL 1m30s WITH (gzip = true, headers = 'X-A: b\\nX-C: d', "
+    "success_status = '200,299', on_full = 'drop_oldest', on_reject = 'block', timeout = '1500ms', "
+    "precision = 's', "
+    "verbose = true, user_agent = 'me')",
     "CREATE SINK tokened TO 'http://h:1/w?token=t1' TYPE http_line WITH (bearer_token = 't2')",
     "CREATE SINK info TO 'http://me:secret@h:1/w' TYPE http_line",
 )
@@ -238,7 +245,15 @@ def described(d):
     for row in d.rows("SHOW SINKS"):
         name = row["name"].replace("\\", "\\\\").replace('"', '\\"')
         properties = {r["property"]: r["value"] for r in d.rows('SHOW SINK "%s"' % name)}
-        for key in ("created", "status", "queue_depth", "forwarded", "errors", "last_error", "last_success"):
+        for key in (
+            "created",
+            "status",
+            "queue_depth",
+            "forwarded",
+            "errors",
+            "last_error",
+            "last_success",
+        ):
             properties.pop(key, None)
         found[row["name"]] = properties
     secret = json.loads(d.http("GET", "/internal/sync/metadata?secrets=1").body)
@@ -272,7 +287,11 @@ def test_export_without_secrets():
         contains(script, "PASSWORD left out")
         status, out, err = at(two, "query", "-", stdin=script.encode())
         equal(status, 0, "the statements run elsewhere: %s%s\n%s" % (out, err, script))
-        equal([r["name"] for r in two.rows("SHOW SINKS")], [r["name"] for r in one.rows("SHOW SINKS")], "names")
+        equal(
+            [r["name"] for r in two.rows("SHOW SINKS")],
+            [r["name"] for r in one.rows("SHOW SINKS")],
+            "names",
+        )
 
 
 @short
@@ -288,5 +307,15 @@ def test_usage():
     status, out, _ = cli("version")
     equal(status, 0, "version")
     contains(out, "LMDB")
-    for command in ("serve", "check", "query", "write", "ping", "export", "backup", "restore", "version"):
+    for command in (
+        "serve",
+        "check",
+        "query",
+        "write",
+        "ping",
+        "export",
+        "backup",
+        "restore",
+        "version",
+    ):
         equal(cli(command, "--help")[0], 0, command + " --help")

@@ -36,9 +36,23 @@ class Reply:
     raw                     send exactly these bytes instead
     """
 
-    def __init__(self, status=204, headers=None, body=b"", delay=0, hang=False, reset_after=None,
-                 reset=False, close=False, interim=(), chunked=False, trailer=None, endless=False,
-                 until_close=False, raw=None):
+    def __init__(
+        self,
+        status=204,
+        headers=None,
+        body=b"",
+        delay=0,
+        hang=False,
+        reset_after=None,
+        reset=False,
+        close=False,
+        interim=(),
+        chunked=False,
+        trailer=None,
+        endless=False,
+        until_close=False,
+        raw=None,
+    ):
         self.status = status
         self.headers = headers or {}
         self.body = body.encode() if isinstance(body, str) else body
@@ -56,9 +70,9 @@ class Reply:
 
 
 class Request:
-    """method, target, path, query {key: value}, headers (lower-case names), raw (the body as sent), body
-    (decoded), lines (of the body), connection (its number), status (what it got; None: nothing),
-    time (monotonic, when it was complete)."""
+    """method, target, path, query {key: value}, headers (lower-case names), raw (the body as sent),
+    body (decoded), lines (of the body), connection (its number), status (what it got or
+    None), time (monotonic, when it was complete)."""
 
     def __init__(self, method, target, headers, raw, connection):
         self.method = method
@@ -80,8 +94,8 @@ class Gone(Exception):
 
 class HttpSink:
     """auth: None, ("user", "password") or "token" (Bearer): others get 401.
-    refuse: None or a pattern; a body with a matching line gets 400. partial: the other lines of such
-    a body count as taken, as with InfluxDB 1.x (the answer says so); else all of it is refused."""
+    refuse: None or a pattern; a body with a matching line gets 400. partial: the other lines of
+    such a body count as taken, as with InfluxDB 1.x (the answer says so); else all is refused."""
 
     def __init__(self, default=None, port=0):
         self.lock = threading.Lock()
@@ -147,7 +161,7 @@ class HttpSink:
             return [r for r in self.requests if r.status is not None and 200 <= r.status < 300]
 
     def lines(self):
-        """The lines of the bodies that were taken (in `partial` mode: also of the others, less the bad)."""
+        """The lines of the bodies that were taken (`partial`: of the others too, less the bad)."""
         with self.lock:
             requests = list(self.requests)
         found = []
@@ -220,8 +234,9 @@ class HttpSink:
         bad = [n for n in request.lines if self.refuse and re.search(self.refuse, n)]
         if bad:
             words = "partial write: " if self.partial else ""
-            return Reply(400, body='{"error":"%sunable to parse: bad line dropped=%d"}\n'
-                         % (words, len(bad)))
+            return Reply(
+                400, body='{"error":"%sunable to parse: bad line dropped=%d"}\n' % (words, len(bad))
+            )
         return reply
 
     def answer(self, sock, request, reply):

@@ -27,7 +27,7 @@ def functions(module):
         if not name.startswith("test_") or not callable(value):
             continue
         if not short or getattr(value, "short", False):
-            yield name[len("test_"):], value
+            yield name[len("test_") :], value
 
 
 def run_one(label, function):

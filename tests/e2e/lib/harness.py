@@ -16,14 +16,26 @@ import time
 from metrics import Metrics
 from wire import Raw, request
 
-__all__ = ["Daemon", "Raw", "SOURCE", "cli", "contains", "equal", "fail", "free_port", "short",
-           "wait_until"]
+__all__ = [
+    "Daemon",
+    "Raw",
+    "SOURCE",
+    "cli",
+    "contains",
+    "equal",
+    "fail",
+    "free_port",
+    "short",
+    "wait_until",
+]
 
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 SLOW = 4 if os.environ.get("SINKD_E2E") == "short" else 1
 POLL = 0.02
-REPORTS = re.compile(r"ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:|"
-                     r"ERROR SUMMARY: [1-9]|Assertion `|Assertion failed")
+REPORTS = re.compile(
+    r"ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:|"
+    r"ERROR SUMMARY: [1-9]|Assertion `|Assertion failed"
+)
 daemons = []
 
 
@@ -60,13 +72,17 @@ def wait_until(condition, what="condition", seconds=15):
         except (AssertionError, OSError, KeyError, IndexError, ValueError) as exception:
             problem = exception
         if time.monotonic() > deadline:
-            fail("not within %g s: %s%s" % (seconds * SLOW, what, " (%s)" % problem if problem else ""))
+            fail(
+                "not within %g s: %s%s"
+                % (seconds * SLOW, what, " (%s)" % problem if problem else "")
+            )
         time.sleep(POLL)
 
 
 def free_port():
     """A port of the loopback interface where nothing listens (until somebody takes it)."""
     import socket
+
     with contextlib.closing(socket.socket()) as sock:
         sock.bind(("127.0.0.1", 0))
         return sock.getsockname()[1]
@@ -80,8 +96,15 @@ def cli(*arguments, stdin=b"", env=None, timeout=30, cwd=None):
     """Run `sinkd ARGUMENTS`. Returns its exit status, standard output and standard error (text)."""
     full = {k: v for k, v in os.environ.items() if not k.startswith("SINKD_")}
     full.update(env or {})
-    done = subprocess.run(command_line(*arguments), input=stdin, env=full, cwd=cwd,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout * SLOW)
+    done = subprocess.run(
+        command_line(*arguments),
+        input=stdin,
+        env=full,
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        timeout=timeout * SLOW,
+    )
     errors = done.stderr.decode("utf-8", "replace")
     if REPORTS.search(errors):
         fail("sinkd %s:\n%s" % (" ".join(arguments), errors))
@@ -114,9 +137,12 @@ class Daemon:
     runs is in NAME.err (d.log()), standard output in NAME.out.
     """
 
-    DEFAULTS = {"server": {"port": 0}, "storage": {"max_size_mb": 16},
-                "sink": {"enabled": True, "backoff_base_secs": 1, "backoff_max_secs": 1},
-                "disk": {"warn_threshold_mb": 2, "readonly_threshold_mb": 1}}
+    DEFAULTS = {
+        "server": {"port": 0},
+        "storage": {"max_size_mb": 16},
+        "sink": {"enabled": True, "backoff_base_secs": 1, "backoff_max_secs": 1},
+        "disk": {"warn_threshold_mb": 2, "readonly_threshold_mb": 1},
+    }
 
     def __init__(self, config=None, name="sinkd", env=None, preexec=None):
         self.name = name
@@ -152,8 +178,13 @@ class Daemon:
         full.update(self.env)
         with open(self.path(".out"), "ab") as out, open(self.path(".err"), "ab") as err:
             self.process = subprocess.Popen(
-                command_line("serve", "-c", self.path(".toml"), *arguments), stdin=subprocess.DEVNULL,
-                stdout=out, stderr=err, env=full, preexec_fn=self.preexec)
+                command_line("serve", "-c", self.path(".toml"), *arguments),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=full,
+                preexec_fn=self.preexec,
+            )
         return self
 
     def start(self):
@@ -163,7 +194,7 @@ class Daemon:
         return self
 
     def listening(self):
-        found = re.search(r"listening on \S+ port (\d+)", self.log()[self.log_start:])
+        found = re.search(r"listening on \S+ port (\d+)", self.log()[self.log_start :])
         if not found and self.process.poll() is not None:
             raise RuntimeError("sinkd ended with %s before it listened" % self.process.returncode)
         return found
@@ -205,7 +236,7 @@ class Daemon:
     def check_log(self):
         found = REPORTS.search(self.log())
         if found:
-            fail("%s reported: %s" % (self.name, self.log()[found.start():][:4000]))
+            fail("%s reported: %s" % (self.name, self.log()[found.start() :][:4000]))
 
     def __enter__(self):
         return self.start() if self.process is None else self
@@ -240,7 +271,7 @@ class Daemon:
 
     def logged(self, text, seconds=15):
         """Wait until the log of this run has a text."""
-        wait_until(lambda: text in self.log()[self.log_start:], "the log has %r" % text, seconds)
+        wait_until(lambda: text in self.log()[self.log_start :], "the log has %r" % text, seconds)
 
     def memory(self, key="VmRSS"):
         """A figure of /proc/PID/status, in KiB."""
@@ -267,13 +298,16 @@ class Daemon:
 
     def query_raw(self, sql, method="POST", **parameters):
         from urllib.parse import urlencode
+
         form = urlencode(dict(parameters, q=sql), encoding="utf-8", errors="surrogateescape")
         if method == "GET":
             return self.http("GET", "/query?" + form)
-        return self.http("POST", "/query", form, {"Content-Type": "application/x-www-form-urlencoded"})
+        return self.http(
+            "POST", "/query", form, {"Content-Type": "application/x-www-form-urlencoded"}
+        )
 
     def query_error(self, sql):
-        """The error text of statements that must fail (of the whole, or of the first that failed)."""
+        """The error text of statements that must fail (of the first that failed)."""
         answer = self.query_raw(sql).json()
         for result in [answer] + answer.get("results", []):
             if "error" in result:
@@ -299,11 +333,14 @@ class Daemon:
         return {row["property"]: row["value"] for row in self.rows('SHOW SINK "%s"' % name)}
 
     def wait_status(self, name, status, seconds=15):
-        wait_until(lambda: self.sink(name)["status"] == status, "%s is %s" % (name, status), seconds)
+        wait_until(
+            lambda: self.sink(name)["status"] == status, "%s is %s" % (name, status), seconds
+        )
 
     def write(self, lines, db="db", status=204, headers=None, **parameters):
         """Write lines (text, bytes or a list of them) and check the status. Returns the Answer."""
         from urllib.parse import urlencode
+
         if isinstance(lines, (list, tuple)):
             lines = "\n".join(lines)
         body = lines.encode("utf-8", "surrogateescape") if isinstance(lines, str) else lines
@@ -329,11 +366,13 @@ class Daemon:
 
     def wait_ledger(self, name, seconds=15, **figures):
         """Wait until the ledger of a sink has these figures. Returns its row."""
+
         def reached():
             row = self.ledger(name)
             for key, value in figures.items():
                 equal(row[key], value, key)
             return row
+
         return wait_until(reached, "ledger of %s has %r" % (name, figures), seconds)
 
 
@@ -353,6 +392,8 @@ def abandon_all():
             daemon.process.kill()
             daemon.process.wait()
         tail = daemon.log().splitlines()[-60:]
-        logs.append("---- log of %s, the last %d lines\n%s" % (daemon.name, len(tail), "\n".join(tail)))
+        logs.append(
+            "---- log of %s, the last %d lines\n%s" % (daemon.name, len(tail), "\n".join(tail))
+        )
     daemons.clear()
     return logs

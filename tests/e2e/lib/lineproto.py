@@ -1,4 +1,4 @@
-"""lineproto.py: read lines of line protocol that are known to be good, to compare them by meaning."""
+"""lineproto.py: read good lines of line protocol, to compare them by meaning."""
 
 import base64
 
@@ -14,8 +14,8 @@ def text_of(raw):
 def split(raw, stops):
     """Cut at the first byte of `stops` that no backslash precedes."""
     for at in range(len(raw)):
-        if raw[at:at + 1] in stops and raw[at - 1:at] != b"\\":
-            return raw[:at], raw[at:at + 1], raw[at + 1:]
+        if raw[at : at + 1] in stops and raw[at - 1 : at] != b"\\":
+            return raw[:at], raw[at : at + 1], raw[at + 1 :]
     return raw, b"", b""
 
 
@@ -23,9 +23,9 @@ def unescape(raw, special):
     out = bytearray()
     at = 0
     while at < len(raw):
-        if raw[at:at + 1] == b"\\" and raw[at + 1:at + 2] in special and at + 1 < len(raw):
+        if raw[at : at + 1] == b"\\" and raw[at + 1 : at + 2] in special and at + 1 < len(raw):
             at += 1
-        out += raw[at:at + 1]
+        out += raw[at : at + 1]
         at += 1
     return bytes(out)
 
@@ -50,10 +50,10 @@ def value_end(raw):
     """Where a value ends: behind its closing quote, or before a comma or a blank."""
     if raw[:1] == b'"':
         at = 1
-        while raw[at:at + 1] != b'"':
-            at += 2 if raw[at:at + 1] == b"\\" else 1
+        while raw[at : at + 1] != b'"':
+            at += 2 if raw[at : at + 1] == b"\\" else 1
         return at + 1
-    return next((at for at in range(len(raw)) if raw[at:at + 1] in (b",", b" ")), len(raw))
+    return next((at for at in range(len(raw)) if raw[at : at + 1] in (b",", b" ")), len(raw))
 
 
 def read_fields(raw):
@@ -61,13 +61,13 @@ def read_fields(raw):
     found = []
     while True:
         at = 0
-        while raw[at:at + 1] != b"=":
-            at += 2 if raw[at:at + 1] == b"\\" else 1
-        end = at + 1 + value_end(raw[at + 1:])
-        found.append((text_of(unescape(raw[:at], QUOTED)), value_of(raw[at + 1:end])))
-        if raw[end:end + 1] != b",":
+        while raw[at : at + 1] != b"=":
+            at += 2 if raw[at : at + 1] == b"\\" else 1
+        end = at + 1 + value_end(raw[at + 1 :])
+        found.append((text_of(unescape(raw[:at], QUOTED)), value_of(raw[at + 1 : end])))
+        if raw[end : end + 1] != b",":
             return found, raw[end:]
-        raw = raw[end + 1:]
+        raw = raw[end + 1 :]
 
 
 def read(line):
@@ -80,8 +80,12 @@ def read(line):
         tag, stop, tags = split(tags, [b","])
         tag_key, _, tag_value = split(tag, [b"="])
         pairs.append((text_of(unescape(tag_key, LETTERS)), text_of(unescape(tag_value, LETTERS))))
-    return (text_of(unescape(name, QUOTED)), tuple(sorted(pairs)), dict(fields),
-            int(stamp) if stamp.strip() else None)
+    return (
+        text_of(unescape(name, QUOTED)),
+        tuple(sorted(pairs)),
+        dict(fields),
+        int(stamp) if stamp.strip() else None,
+    )
 
 
 def lines_of(body):
@@ -91,7 +95,7 @@ def lines_of(body):
     inside = False
     blanks = equals = commas = 0
     while at < len(body):
-        byte = body[at:at + 1]
+        byte = body[at : at + 1]
         if byte == b"\\" and at + 1 < len(body):
             at += 2
             continue

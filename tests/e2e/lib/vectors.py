@@ -13,7 +13,7 @@ def rows(name):
 
 
 def exceptions(name):
-    """A list of exceptions: {id: [word, ...]}; empty lines and lines that start with # are skipped."""
+    """A list of exceptions: {id: [word, ...]}; empty lines and comments (#) are skipped."""
     with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
         lines = [line.split() for line in file if line.strip() and not line.startswith("#")]
     return {words[0]: words[1:] for words in lines}

@@ -82,8 +82,9 @@ class Raw:
     def take(self, count):
         while len(self.data) < count:
             if not self.more():
-                raise EOFError("connection ended %d bytes before the end of a body"
-                               % (count - len(self.data)))
+                raise EOFError(
+                    "connection ended %d bytes before the end of a body" % (count - len(self.data))
+                )
         taken, self.data = self.data[:count], self.data[count:]
         return taken
 
@@ -167,6 +168,7 @@ def request(port, method, target, body=None, headers=None, timeout=30):
     if body is not None:
         lines.append("Content-Length: %d" % len(body))
     with Raw(port, timeout) as raw:
-        raw.send_quietly("\r\n".join(lines).encode("utf-8", "surrogateescape") + b"\r\n\r\n"
-                         + (body or b""))
+        raw.send_quietly(
+            "\r\n".join(lines).encode("utf-8", "surrogateescape") + b"\r\n\r\n" + (body or b"")
+        )
         return raw.read(method)
