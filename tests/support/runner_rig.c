@@ -265,7 +265,7 @@ void
 runner_rig_open(struct runner_rig *rig, struct committer_drive *drive)
 {
     *rig = (struct runner_rig){.drive = drive};
-    SEEN(orders = (struct runner_rig_orders){DELIVERY_DONE}; memset(&seen, 0, sizeof(seen));
+    SEEN(orders = (struct runner_rig_orders){.what = DELIVERY_DONE}; memset(&seen, 0, sizeof(seen));
          last_confirmed = 0; committer = drive->c);
     rig->config = (struct runner_config){
         .store = drive->s,
