@@ -21,6 +21,7 @@
 
 #include "base/num.h"
 #include "base/slice.h"
+#include "msgpack/msgpack_read.h"
 
 #define REQUEST_MAX (1u << 20)
 
@@ -61,9 +62,31 @@ whole_request(struct slice in, struct slice *body)
 }
 
 static void
+take_rows(struct http_peer *p, struct slice body)
+{
+    static const char before[] = "\xa1v\x81\xa7Integer";
+
+    for (size_t at; (at = find(body, before)) < body.n;) {
+        struct rd r;
+        int64_t value;
+
+        body = slice_from(body, at + sizeof(before) - 1);
+        rd_init(&r, body);
+        value = msgpack_read_i64(&r);
+        if (r.err == ERR_OK && value >= 0 && value < HTTP_PEER_VALUES)
+            p->taken[value]++;
+    }
+}
+
+static void
 take(struct http_peer *p, struct slice body)
 {
     struct slice line;
+
+    if (body.n > 0 && (body.p[0] & 0x80) != 0) { /* an array or a map, no text */
+        take_rows(p, body);
+        return;
+    }
 
     while (slice_split(&body, '\n', &line)) {
         struct slice digits = slice_from(line, find(line, "v=") + 2);

@@ -1,5 +1,6 @@
 /*
- * http_peer.h: an HTTP server on loopback that takes line protocol and behaves as it is told.
+ * http_peer.h: an HTTP server on loopback that takes points and behaves as it is told. It finds
+ * numbers in line protocol ("v=7i") and in rows of MessagePack ("v": {"Integer": 7}).
  * One connection at a time; a thread of its own.
  */
 #ifndef SINKD_SUPPORT_HTTP_PEER_H

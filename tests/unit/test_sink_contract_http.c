@@ -1,5 +1,5 @@
 /*
- * test_sink_contract_http.c: http_line keeps the contract of sinks, before a server on loopback.
+ * test_sink_contract_http.c: both HTTP types keep the contract of sinks, before a server on loopback.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,13 +15,25 @@
 #include <stdio.h>
 
 static void
-define(void *peer, struct sink_def *def)
+define_type(struct http_peer *p, const char *type, struct sink_def *def)
 {
     static const char *const options[] = {"timeout", "300ms", "max_batch_bytes", "1000", NULL};
     char url[80];
 
-    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/write?db=x", http_peer_port(peer));
-    sink_drive_def(def, "http_line", url, options);
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/write?db=x", http_peer_port(p));
+    sink_drive_def(def, type, url, options);
+}
+
+static void
+define_line(void *p, struct sink_def *def)
+{
+    define_type(p, "http_line", def);
+}
+
+static void
+define_msgpack(void *p, struct sink_def *def)
+{
+    define_type(p, "http_msgpack", def);
 }
 
 static struct http_peer peer;
@@ -53,17 +65,20 @@ taken(void *p, uint64_t value)
 int
 main(void)
 {
-    const struct sink_contract contract = {
+    struct sink_contract contract = {
         .name = "http_line",
         .peer = &peer,
         .connects = true,
         .begin = begin,
         .end = end,
-        .define = define,
+        .define = define_line,
         .set_mood = set_mood,
         .taken = taken,
         .silence_ms = 300,
     };
+    int failed = sink_contract_run(&contract);
 
-    return sink_contract_run(&contract);
+    contract.name = "http_msgpack";
+    contract.define = define_msgpack;
+    return failed + sink_contract_run(&contract);
 }
