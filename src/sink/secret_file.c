@@ -59,7 +59,7 @@ secret_file_read(struct slice path, struct secret *out, struct errinfo *info)
     if (path.n >= sizeof(name))
         return errinfo_set(info, ERR_CONFIG, "a file name is longer than %zu bytes", sizeof(name) - 1);
     slice_copy_text(path, name, sizeof(name));
-    fd = open(name, O_RDONLY | O_CLOEXEC);
+    fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe must not hold us up */
     if (fd < 0)
         return errinfo_sys(info, ERR_CONFIG, errno, "cannot open %s", name);
     err = read_all(fd, bytes, &n, name, info);

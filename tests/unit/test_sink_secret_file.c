@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -103,6 +104,13 @@ a_file_that_cannot_be_read(void **state)
     memset(longest, 'x', sizeof(longest));
     assert_int_equal(secret_file_read(slice_make(longest, sizeof(longest)), &s, &info), ERR_CONFIG);
     assert_string_equal(info.text, "a file name is longer than 1023 bytes");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    (void)alarm(10); /* that nobody writes to */
+    assert_int_equal(secret_file_read(slice_of(path), &s, &info), ERR_CONFIG);
+    (void)alarm(0);
+    assert_non_null(strstr(info.text, "is empty"));
+    assert_int_equal(unlink(path), 0);
     write_file("x", 1);
     mem_fail_at(1);
     assert_int_equal(secret_file_read(slice_of(path), &s, &info), ERR_NOMEM);
