@@ -105,18 +105,33 @@ committer_append(struct committer *c, struct committer_body *body)
     return err;
 }
 
+static void
+refuse_change(struct committer_change *change)
+{
+    struct errinfo info;
+
+    change->done(change, errinfo_set(&info, ERR_STOP, "the daemon is shutting down"), &info);
+}
+
 void
 committer_change(struct committer *c, struct committer_change *change)
 {
+    bool ended;
+
     (void)pthread_mutex_lock(&c->mutex);
-    change->next = NULL;
-    if (c->changes_last == NULL)
-        c->changes = change;
-    else
-        c->changes_last->next = change;
-    c->changes_last = change;
-    (void)pthread_cond_signal(&c->work);
+    ended = c->ended;
+    if (!ended) {
+        change->next = NULL;
+        if (c->changes_last == NULL)
+            c->changes = change;
+        else
+            c->changes_last->next = change;
+        c->changes_last = change;
+        (void)pthread_cond_signal(&c->work);
+    }
     (void)pthread_mutex_unlock(&c->mutex);
+    if (ended)
+        refuse_change(change);
 }
 
 void
@@ -195,6 +210,33 @@ all_done(struct committer *c)
     return true;
 }
 
+/* The log could not be written to the end: what waits is told so. The mutex is held, but not while
+ * somebody is told. */
+static void
+give_up(struct committer *c)
+{
+    struct committer_list bodies = c->queue;
+    struct committer_change *changes = c->changes, *change;
+    struct committer_body *body;
+    struct errinfo info;
+
+    c->queue = (struct committer_list){0};
+    c->changes = c->changes_last = NULL;
+    c->ended = true;
+    (void)pthread_mutex_unlock(&c->mutex);
+    (void)errinfo_set(&info, ERR_IO, "the daemon ends and the log cannot be written");
+    while ((body = committer_list_take(&bodies)) != NULL)
+        committer_answer(c, body, ERR_IO, &info);
+    while ((change = changes) != NULL) {
+        changes = change->next;
+        refuse_change(change);
+    }
+    if (buf_len(&c->waiting) > 0)
+        log_error("points_lost", "the log could not be written to the end: the points of the last "
+                                 "sync_interval_ms that were taken are lost");
+    (void)pthread_mutex_lock(&c->mutex);
+}
+
 static void *
 run(void *arg)
 {
@@ -211,6 +253,7 @@ run(void *arg)
         if (c->stopping && (c->stats.failed_commits != failures || c->stats.commits == commits))
             tries++;
     }
+    give_up(c);
     (void)pthread_mutex_unlock(&c->mutex);
     return NULL;
 }
@@ -311,14 +354,23 @@ committer_start(struct committer **out, struct store *store,
 }
 
 void
-committer_stop(struct committer *c)
+committer_end(struct committer *c)
 {
-    if (c == NULL)
+    if (c->joined)
         return;
     (void)pthread_mutex_lock(&c->mutex);
     c->stopping = true;
     (void)pthread_cond_signal(&c->work);
     (void)pthread_mutex_unlock(&c->mutex);
     (void)pthread_join(c->thread, NULL);
+    c->joined = true;
+}
+
+void
+committer_stop(struct committer *c)
+{
+    if (c == NULL)
+        return;
+    committer_end(c);
     free_all(c);
 }

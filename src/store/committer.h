@@ -42,8 +42,11 @@ struct committer_options {
 enum err committer_start(struct committer **out, struct store *store,
                          const struct committer_options *options, struct errinfo *info) MUST_USE;
 
-/* committer_stop(c): commit all that is queued and every step, end the thread, free. No call may
- * come after it. The store stays open. */
+/* committer_end(c): commit all that is queued and every step, and end the thread. What cannot be
+ * committed is answered with an error; what comes later is refused: bodies with ERR_BUSY, changes
+ * with ERR_STOP, on the caller's thread. committer_stop(c): end, if it has not ended, and free. No
+ * call may come after it. The store stays open. */
+void committer_end(struct committer *c);
 void committer_stop(struct committer *c);
 
 /* ---- bodies ---- */

@@ -31,6 +31,7 @@ struct committer_sink {
     uint64_t version; /* of next */
     uint64_t taken;   /* the version in the transaction at hand */
     int64_t due_ms;   /* when it is dirty: by when it is to be committed */
+    int64_t taken_due_ms; /* what due_ms was before the transaction at hand */
     struct store_record next, committed, in_txn;
     const struct wake *wake;
     uint64_t arm_seq; /* UINT64_MAX: not armed */
@@ -45,11 +46,12 @@ struct committer {
     struct store *store;
     struct committer_options options;
     pthread_t thread;
+    bool joined; /* its starter's */
 
     /* under the mutex */
     pthread_mutex_t mutex;
     pthread_cond_t work;
-    bool stopping, flush;
+    bool stopping, ended, flush;
     struct committer_list queue;
     size_t queue_bytes;      /* of bodies not answered yet */
     size_t waiting_bytes;    /* of chunks answered, not committed */
@@ -75,6 +77,7 @@ struct committer {
     uint64_t delete_budget; /* halved when a deletion failed */
     struct log_limit failures, refusals; /* how often the log of the daemon tells of them */
     bool failure_told;
+    bool failing; /* the last commit failed: the next one is due even if it has nothing to write */
 };
 
 /* One round: what was taken from the queue, until all of it is answered. The thread's own. */

@@ -273,6 +273,8 @@ committer_put_records(struct committer *c, bool *any, struct errinfo *info)
         if (sink->dirty) {
             sink->in_txn = sink->next;
             sink->taken = sink->version;
+            sink->taken_due_ms = sink->due_ms;
+            sink->due_ms = DEADLINE_NEVER; /* a step that comes now has a delay of its own */
         }
     }
     (void)pthread_mutex_unlock(&c->mutex);
@@ -304,6 +306,8 @@ committer_settle_sinks(struct committer *c, bool committed)
             sink->committed = sink->in_txn;
             sink->dirty = sink->version != sink->taken;
             sink->live = true;
+        } else if (sink->taken != 0 && sink->taken_due_ms < sink->due_ms) {
+            sink->due_ms = sink->taken_due_ms;
         }
         sink->taken = 0;
         i++;

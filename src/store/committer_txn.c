@@ -109,6 +109,8 @@ absorb(struct committer *c, const struct committer_body *body, uint64_t *points)
     uint64_t need = store_need(c->store, body->chunks) + (held == 0 ? 0 : c->waiting_need);
     uint64_t slack = WAITING_SLACK * (store_chunk_max(c->store) + 16);
 
+    if (c->failing)
+        return false; /* what cannot be written within the interval is not promised */
     store_usage(c->store, &usage);
     if (held + body->chunks.n > c->waiting_max || need + slack > usage.room_bytes ||
         count_points(body->chunks, points) != ERR_OK ||
@@ -311,7 +313,8 @@ fill(struct committer *c, struct committer_round *round, bool bodies, struct err
 
 /* ---- one transaction ---- */
 
-/* Waiting for freed pages is worth a commit by itself: only commits make them usable. */
+/* Waiting for freed pages is worth a commit by itself: only commits make them usable. After a failure
+ * it is worth one to see whether the disk takes them again: nobody may be sending until it does. */
 static enum err
 attempt(struct committer *c, struct committer_round *round, bool *committed, struct errinfo *info)
 {
@@ -321,7 +324,7 @@ attempt(struct committer *c, struct committer_round *round, bool *committed, str
     round->blocked = round->wanted = 0;
     round->appended = 0;
     round->waiting_stored = round->progress = round->steps = *committed = false;
-    round->worth = round->spoilt > 0;
+    round->worth = round->spoilt > 0 || c->failing;
     err = store_begin(c->store, info);
     if (err != ERR_OK)
         return err;
@@ -407,8 +410,10 @@ succeeded(struct committer *c, struct committer_round *round, bool committed, in
     if (round->progress || (round->appended > 0 && round->blocked == 0))
         committer_room_changed(c);
     (void)pthread_mutex_unlock(&c->mutex);
-    if (committed)
+    if (committed) {
+        c->failing = false;
         committer_tell_success(c);
+    }
     answer_all(c, &round->stored, ERR_OK, NULL);
     answer_changes(round, ERR_OK, NULL);
 }
@@ -441,9 +446,8 @@ failed(struct committer *c, struct committer_round *round, const struct errinfo 
 {
     int64_t again = clock_after(clock_mono_ms(c->options.clock), COMMITTER_RETRY_MS);
 
-    c->retry_ms = c->waiting_due_ms = again;
-    if (c->delete_ms != DEADLINE_NEVER)
-        c->delete_ms = again;
+    c->retry_ms = c->waiting_due_ms = c->delete_ms = again;
+    c->failing = true;
     if (c->age_ms != DEADLINE_NEVER)
         c->age_ms = again;
     (void)pthread_mutex_lock(&c->mutex);

@@ -209,7 +209,8 @@ begin_run(struct store *s, bool fresh, bool moved, struct errinfo *info)
     err = store_commit(s, info);
     if (err != ERR_OK && !fresh && (err == ERR_IO || err == ERR_FULL)) {
         log_warn("store", "%s: going on, so that the log can be drained", info->text);
-        s->state.run = s->run; /* goes out with the next commit */
+        s->state.run = s->work.run = s->run; /* goes out with the next commit */
+        store_publish(s, &s->begun);
         err = ERR_OK;
     }
     return err == ERR_OK && fresh ? folder_sync(&s->folder, info) : err;

@@ -170,6 +170,27 @@ a_step_is_committed_within_its_delay(void **state)
     assert_int_equal(committed.cursor, 10);
 }
 
+/* Those that come while another is being committed have a delay of their own. */
+static void
+steps_in_a_row_share_their_commits(void **state)
+{
+    struct committer_drive *f = *state;
+    const struct committer_step step = {.sink = 1, .retries = 1};
+    struct committer_stats before, after;
+    struct store_record now;
+    int64_t until;
+
+    f->options.cursor_delay_ms = 20; /* ten times that for what moves no cursor */
+    committer_drive_start(f, 16 * MB);
+    committer_drive_create(f, 1, false, false);
+    committer_stats(f->c, &before);
+    until = clock_mono_ms(&clock_system) + 1000;
+    while (clock_mono_ms(&clock_system) < until)
+        assert_int_equal(committer_step(f->c, &step, &now), ERR_OK);
+    committer_stats(f->c, &after);
+    assert_in_range(after.commits - before.commits, 1, 6);
+}
+
 static void
 a_runner_is_woken_for_what_it_armed(void **state)
 {
@@ -291,6 +312,26 @@ delivered_points_are_kept_as_long_as_there_is_room(void **state)
     for (i = 0; i < 80; i++) /* undelivered ones take the room */
         assert_int_equal(committer_drive_write_points(f, 1000, 100), ERR_OK);
     committer_drive_assert_reads(f, 30000);
+}
+
+static void
+what_comes_after_the_end_is_refused(void **state)
+{
+    struct committer_drive *f = *state;
+    const struct committer_op drop = {.kind = COMMITTER_SINK_DROP, .sink = 1};
+
+    f->options.cursor_delay_ms = 3600000;
+    committer_drive_start(f, 16 * MB);
+    committer_drive_create(f, 1, false, false);
+    assert_int_equal(committer_drive_write_points(f, 10, 0), ERR_OK);
+    assert_int_equal(committer_drive_forward(f, 1, 0, 10), ERR_OK);
+    committer_end(f->c);
+    committer_end(f->c);
+    assert_int_equal(committer_drive_write_points(f, 10, 0), ERR_BUSY);
+    assert_int_equal(committer_drive_apply(f, &drop, 1), ERR_STOP);
+    committer_drive_stop(f);
+    committer_drive_start(f, 16 * MB);
+    assert_int_equal(committer_drive_record(f, 1).cursor, 10);
 }
 
 /* ---- threads and memory ---- */
@@ -418,6 +459,10 @@ main(void)
         cmocka_unit_test_setup_teardown(steps_fold_and_are_kept, committer_drive_setup,
                                         committer_drive_teardown),
         cmocka_unit_test_setup_teardown(a_step_is_committed_within_its_delay, committer_drive_setup,
+                                        committer_drive_teardown),
+        cmocka_unit_test_setup_teardown(steps_in_a_row_share_their_commits, committer_drive_setup,
+                                        committer_drive_teardown),
+        cmocka_unit_test_setup_teardown(what_comes_after_the_end_is_refused, committer_drive_setup,
                                         committer_drive_teardown),
         cmocka_unit_test_setup_teardown(a_runner_is_woken_for_what_it_armed, committer_drive_setup,
                                         committer_drive_teardown),

@@ -475,6 +475,98 @@ the_committer_survives_failed_commits(void **state)
     buf_free(&chunks);
 }
 
+/* Nobody may be sending: what asks for the daemon's health decides who sends. */
+static void
+a_disk_that_works_again_is_noticed_without_writers(void **state)
+{
+    struct fixture *f = *state;
+    const struct committer_options options = {.clock = clock_used, .queue_max_bytes = MB};
+    struct committer_body body = {.done = body_done};
+    struct committer_stats stats = {0};
+    struct committer *c = NULL;
+    struct buf chunks;
+    struct errinfo info;
+    int i;
+
+    if (!CAN_FAIL_WRITES)
+        skip();
+    buf_init(&chunks, MB);
+    store_drive_body(&chunks, f->s, clock_used, 1, 10, 10);
+    body.chunks = buf_peek(&chunks);
+    fail_headers = 1;
+    assert_int_equal(committer_start(&c, f->s, &options, &info), ERR_OK);
+    assert_int_equal(committer_append(c, &body), ERR_OK);
+    assert_int_equal(wait_answer(), ERR_IO);
+    for (i = 0; i < 500 && stats.commits == 0; i++) {
+        (void)nanosleep(&(struct timespec){0, 10000000}, NULL);
+        committer_stats(c, &stats);
+    }
+    assert_int_equal(stats.commits, 1);
+    assert_int_equal(stats.last_error.code, ERR_OK);
+    committer_stop(c);
+    buf_free(&chunks);
+}
+
+/* More than those of one interval must not hang on a disk that fails. */
+static void
+nothing_is_taken_on_trust_while_commits_fail(void **state)
+{
+    struct fixture *f = *state;
+    const struct committer_options options = {.clock = clock_used,
+                                              .sync = STORE_SYNC_INTERVAL,
+                                              .sync_interval_ms = 20,
+                                              .queue_max_bytes = MB};
+    struct committer_body body = {.done = body_done};
+    struct committer_stats stats = {0};
+    struct committer *c = NULL;
+    struct store_usage usage;
+    struct buf chunks;
+    struct errinfo info;
+    int i;
+
+    if (!CAN_FAIL_WRITES)
+        skip();
+    buf_init(&chunks, MB);
+    store_drive_body(&chunks, f->s, clock_used, 1, 10, 10);
+    body.chunks = buf_peek(&chunks);
+    fail_headers = 4; /* two commits: after a header LMDB tries to put the old one back */
+    assert_int_equal(committer_start(&c, f->s, &options, &info), ERR_OK);
+    assert_int_equal(committer_append(c, &body), ERR_OK);
+    assert_int_equal(wait_answer(), ERR_OK); /* it waits in memory */
+    for (i = 0; i < 500 && stats.failed_commits == 0; i++) {
+        (void)nanosleep(&(struct timespec){0, 1000000}, NULL);
+        committer_stats(c, &stats);
+    }
+    assert_int_equal(committer_append(c, &body), ERR_OK);
+    assert_int_equal(wait_answer(), ERR_IO);
+    assert_int_equal(committer_append(c, &body), ERR_OK);
+    assert_int_equal(wait_answer(), ERR_OK);
+    committer_stop(c);
+    store_usage(f->s, &usage);
+    assert_int_equal(usage.last_seq, 20);
+    buf_free(&chunks);
+}
+
+static void
+a_log_that_cannot_be_written_at_the_start_is_told_as_it_is(void **state)
+{
+    struct fixture *f = *state;
+    struct store_usage usage;
+
+    if (!CAN_FAIL_WRITES)
+        skip();
+    assert_int_equal(store_drive_commit_body(f->s, clock_used, 30, 10), ERR_OK);
+    store_close(f->s);
+    fail_headers = 1;
+    open_it(f);
+    assert_int_equal(fail_headers, 0);
+    store_usage(f->s, &usage);
+    assert_int_equal(usage.first_seq, 1);
+    assert_int_equal(usage.last_seq, 30);
+    assert_true(usage.map_bytes > 15 * MB && usage.used_bytes > 0 && usage.room_bytes > 0);
+    assert_int_equal(store_drive_commit_body(f->s, clock_used, 30, 10), ERR_OK);
+}
+
 int
 main(void)
 {
@@ -485,6 +577,12 @@ main(void)
         cmocka_unit_test_setup_teardown(a_failed_header_reopens_the_store, setup, teardown),
         cmocka_unit_test_setup_teardown(a_full_disk_refuses_and_recovers, setup, teardown),
         cmocka_unit_test_setup_teardown(the_committer_survives_failed_commits, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_disk_that_works_again_is_noticed_without_writers, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(nothing_is_taken_on_trust_while_commits_fail, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_log_that_cannot_be_written_at_the_start_is_told_as_it_is,
+                                        setup, teardown),
     };
 
     return cmocka_run_group_tests_name("store_faults", tests, NULL, NULL);
