@@ -12,10 +12,10 @@
 
 #include "base/mem.h"
 #include "support/daemon_rig.h"
-#include "support/http_peer.h"
+#include "support/sink_peer.h"
 
 /* A sink that goes to a peer of the test's. */
-static struct http_peer peer;
+static struct sink_peer peer;
 
 static const char *
 create(const char *name, const char *more)
@@ -24,14 +24,15 @@ create(const char *name, const char *more)
 
     (void)snprintf(text, sizeof(text),
                    "CREATE SINK %s TO 'http://127.0.0.1:%u/write?db=x' TYPE http_line %s", name,
-                   http_peer_port(&peer), more);
+                   sink_peer_port(&peer), more);
     return text;
 }
 
 static int
 setup(void **state)
 {
-    http_peer_start(&peer);
+    sink_peer_http(&peer);
+    sink_peer_start(&peer);
     if (daemon_rig_setup(state) != 0)
         return -1;
     daemon_rig_open_supervisor(*state);
@@ -43,7 +44,7 @@ teardown(void **state)
 {
     int result = daemon_rig_teardown(state);
 
-    http_peer_stop(&peer);
+    sink_peer_stop(&peer);
     return result;
 }
 
@@ -96,8 +97,8 @@ a_new_sink_forwards_what_comes_after_it(void **state)
     assert_int_equal(view(rig, "s").accepted, 20);
     assert_int_equal(view(rig, "s").record.forwarded, 20);
     assert_int_equal(view(rig, "s").runner.status, RUNNER_RUNNING);
-    assert_int_equal(http_peer_taken(&peer, 5), 0);
-    assert_int_equal(http_peer_taken(&peer, 15), 1);
+    assert_int_equal(sink_peer_taken(&peer, 5), 0);
+    assert_int_equal(sink_peer_taken(&peer, 15), 1);
 }
 
 static void
@@ -109,7 +110,7 @@ start_earliest_takes_what_is_still_there(void **state)
     runs(rig, create("s", " START EARLIEST"));
     daemon_rig_until(rig, caught_up, s_name);
     assert_int_equal(view(rig, "s").record.forwarded, 10);
-    assert_int_equal(http_peer_taken(&peer, 5), 1);
+    assert_int_equal(sink_peer_taken(&peer, 5), 1);
 }
 
 static void
@@ -148,7 +149,7 @@ definitions_and_counters_survive_a_restart(void **state)
     write_points(rig, 5);
     daemon_rig_until(rig, caught_up, s_name);
     assert_int_equal(view(rig, "s").record.forwarded, 25);
-    assert_int_equal(http_peer_taken(&peer, 20), 1);
+    assert_int_equal(sink_peer_taken(&peer, 20), 1);
 }
 
 static void
@@ -236,7 +237,7 @@ has_request(struct daemon_rig *rig, void *arg)
 {
     (void)rig;
     (void)arg;
-    return http_peer_taken(&peer, 1) > 0;
+    return sink_peer_taken(&peer, 1) > 0;
 }
 
 /* The old one still waits for its answer; the new one connects when it is gone. */
@@ -249,7 +250,7 @@ a_successor_of_the_same_name_waits_for_its_predecessor(void **state)
     runs(rig, create("s", " WITH (timeout = 700ms)"));
     write_points(rig, 1);
     daemon_rig_until(rig, has_request, NULL);
-    http_peer_set_mood(&peer, CONTRACT_SILENT, 0);
+    sink_peer_set_mood(&peer, CONTRACT_SILENT, 0);
     write_points(rig, 10);
     daemon_rig_turn(rig, 100);
     runs(rig, "DROP SINK s");
@@ -257,7 +258,7 @@ a_successor_of_the_same_name_waits_for_its_predecessor(void **state)
     v = view(rig, "s");
     assert_int_equal(v.runner.status, RUNNER_STARTING);
     assert_int_equal(v.accepted, 0);
-    http_peer_set_mood(&peer, CONTRACT_CONFIRMS, 0);
+    sink_peer_set_mood(&peer, CONTRACT_CONFIRMS, 0);
     write_points(rig, 10);
     daemon_rig_until(rig, caught_up, s_name);
     assert_int_equal(view(rig, "s").record.forwarded, 10);

@@ -1,5 +1,5 @@
 /*
- * http_peer.c: an HTTP server on loopback that behaves as it is told.
+ * sink_peer.c: a destination on loopback that behaves as it is told, and HTTP for it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "support/http_peer.h"
+#include "support/sink_peer.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -39,9 +39,8 @@ find(struct slice in, const char *what)
     return in.n;
 }
 
-/* The length of the first request in ${in}, 0: it is not whole yet. */
 static size_t
-whole_request(struct slice in, struct slice *body)
+whole_request(struct slice in)
 {
     size_t head = find(in, "\r\n\r\n"), at = find(in, "Content-Length: ");
     struct slice digits;
@@ -57,12 +56,11 @@ whole_request(struct slice in, struct slice *body)
     }
     if (in.n < head + 4 + n)
         return 0;
-    *body = slice_make(in.p + head + 4, (size_t)n);
     return head + 4 + (size_t)n;
 }
 
 static void
-take_rows(struct http_peer *p, struct slice body)
+take_rows(struct sink_peer *p, struct slice body)
 {
     static const char before[] = "\xa1v\x81\xa7Integer";
 
@@ -73,13 +71,13 @@ take_rows(struct http_peer *p, struct slice body)
         body = slice_from(body, at + sizeof(before) - 1);
         rd_init(&r, body);
         value = msgpack_read_i64(&r);
-        if (r.err == ERR_OK && value >= 0 && value < HTTP_PEER_VALUES)
+        if (r.err == ERR_OK && value >= 0 && value < SINK_PEER_VALUES)
             p->taken[value]++;
     }
 }
 
 static void
-take(struct http_peer *p, struct slice body)
+take(struct sink_peer *p, struct slice body)
 {
     struct slice line;
 
@@ -93,16 +91,14 @@ take(struct http_peer *p, struct slice body)
         uint64_t value = 0;
 
         digits = slice_to(digits, slice_find(digits, 'i'));
-        if (num_u64(digits, &value) == ERR_OK && value < HTTP_PEER_VALUES)
+        if (num_u64(digits, &value) == ERR_OK && value < SINK_PEER_VALUES)
             p->taken[value]++;
     }
 }
 
-/* Answer one request. False: the connection is to end. */
-static bool
-answer(struct http_peer *p, int fd, struct slice body, bool *silent)
+enum contract_mood
+sink_peer_judge(struct sink_peer *p, struct slice body)
 {
-    static const char yes[] = "HTTP/1.1 204 No Content\r\n\r\n";
     enum contract_mood mood;
 
     (void)pthread_mutex_lock(&p->lock);
@@ -111,16 +107,39 @@ answer(struct http_peer *p, int fd, struct slice body, bool *silent)
     if (mood == CONTRACT_CONFIRMS)
         take(p, body);
     (void)pthread_mutex_unlock(&p->lock);
-    *silent = mood == CONTRACT_SILENT;
-    if (mood == CONTRACT_SILENT)
+    return mood;
+}
+
+static bool
+answer_request(struct sink_peer *p, int fd, struct slice request)
+{
+    static const char yes[] = "HTTP/1.1 204 No Content\r\n\r\n";
+    struct slice body = slice_from(request, find(request, "\r\n\r\n") + 4);
+
+    switch (sink_peer_judge(p, body)) {
+    case CONTRACT_CONFIRMS:
+        return send(fd, yes, sizeof(yes) - 1, MSG_NOSIGNAL) > 0;
+    case CONTRACT_SILENT:
         return true;
-    return mood == CONTRACT_CONFIRMS && send(fd, yes, sizeof(yes) - 1, MSG_NOSIGNAL) > 0;
+    case CONTRACT_BREAKS:
+    case CONTRACT_ABSENT:
+        break;
+    }
+    return false;
+}
+
+void
+sink_peer_http(struct sink_peer *p)
+{
+    memset(p, 0, sizeof(*p));
+    p->whole = whole_request;
+    p->answer = answer_request;
 }
 
 /* ---- the thread ----------------------------------------------------------------------------------- */
 
 static bool
-wait_for(struct http_peer *p, int fd)
+wait_for(struct sink_peer *p, int fd)
 {
     struct pollfd set[2] = {{fd, POLLIN, 0}, {p->quit[0], POLLIN, 0}};
 
@@ -128,21 +147,19 @@ wait_for(struct http_peer *p, int fd)
 }
 
 static void
-serve(struct http_peer *p, int fd, uint8_t *bytes)
+serve(struct sink_peer *p, int fd, uint8_t *bytes)
 {
     size_t have = 0;
-    bool silent = false;
 
     while (wait_for(p, fd)) {
         ssize_t got = recv(fd, bytes + have, REQUEST_MAX - have, 0);
-        struct slice body;
         size_t n;
 
         if (got <= 0)
             return;
-        have = silent ? 0 : have + (size_t)got;
-        while (!silent && (n = whole_request(slice_make(bytes, have), &body)) > 0) {
-            if (!answer(p, fd, body, &silent))
+        have += (size_t)got;
+        while ((n = p->whole(slice_make(bytes, have))) > 0) {
+            if (!p->answer(p, fd, slice_make(bytes, n)))
                 return;
             have -= n;
             memmove(bytes, bytes + n, have);
@@ -151,7 +168,7 @@ serve(struct http_peer *p, int fd, uint8_t *bytes)
 }
 
 static bool
-is_absent(struct http_peer *p)
+is_absent(struct sink_peer *p)
 {
     bool absent;
 
@@ -164,7 +181,7 @@ is_absent(struct http_peer *p)
 static void *
 run(void *arg)
 {
-    struct http_peer *p = arg;
+    struct sink_peer *p = arg;
     uint8_t *bytes = malloc(REQUEST_MAX);
 
     assert(bytes != NULL);
@@ -200,7 +217,7 @@ listen_at(uint16_t *port)
 }
 
 static void
-start_thread(struct http_peer *p)
+start_thread(struct sink_peer *p)
 {
     assert_int_equal(pipe(p->quit), 0);
     assert_int_equal(listen(p->listener, 16), 0);
@@ -208,7 +225,7 @@ start_thread(struct http_peer *p)
 }
 
 static void
-stop_thread(struct http_peer *p)
+stop_thread(struct sink_peer *p)
 {
     assert_int_equal(write(p->quit[1], "x", 1), 1);
     assert_int_equal(pthread_join(p->thread, NULL), 0);
@@ -218,16 +235,16 @@ stop_thread(struct http_peer *p)
 }
 
 void
-http_peer_start(struct http_peer *p)
+sink_peer_start(struct sink_peer *p)
 {
-    memset(p, 0, sizeof(*p));
+    assert_non_null(p->whole);
     (void)pthread_mutex_init(&p->lock, NULL);
     p->listener = listen_at(&p->port);
     start_thread(p);
 }
 
 void
-http_peer_stop(struct http_peer *p)
+sink_peer_stop(struct sink_peer *p)
 {
     if (p->mood != CONTRACT_ABSENT)
         stop_thread(p);
@@ -237,14 +254,14 @@ http_peer_stop(struct http_peer *p)
 }
 
 unsigned
-http_peer_port(const struct http_peer *p)
+sink_peer_port(const struct sink_peer *p)
 {
     return p->port;
 }
 
 /* Absent: the port stays bound, so nobody else gets it, but nobody listens. */
 void
-http_peer_set_mood(struct http_peer *p, enum contract_mood mood, unsigned after)
+sink_peer_set_mood(struct sink_peer *p, enum contract_mood mood, unsigned after)
 {
     bool was_absent = p->mood == CONTRACT_ABSENT, absent = mood == CONTRACT_ABSENT;
 
@@ -261,7 +278,7 @@ http_peer_set_mood(struct http_peer *p, enum contract_mood mood, unsigned after)
 }
 
 unsigned
-http_peer_taken(struct http_peer *p, uint64_t value)
+sink_peer_taken(struct sink_peer *p, uint64_t value)
 {
     unsigned n;
 

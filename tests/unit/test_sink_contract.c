@@ -1,5 +1,5 @@
 /*
- * test_sink_contract_http.c: both HTTP types keep the contract of sinks, before a server on loopback.
+ * test_sink_contract.c: the HTTP types and MQTT keep the contract of sinks, before a peer on loopback.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,19 +8,19 @@
 
 #include <cmocka.h>
 
-#include "support/http_peer.h"
+#include "support/sink_peer.h"
 #include "support/sink_contract.h"
 #include "support/sink_drive.h"
 
 #include <stdio.h>
 
 static void
-define_type(struct http_peer *p, const char *type, struct sink_def *def)
+define_type(struct sink_peer *p, const char *type, struct sink_def *def)
 {
     static const char *const options[] = {"timeout", "300ms", "max_batch_bytes", "1000", NULL};
     char url[80];
 
-    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/write?db=x", http_peer_port(p));
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/write?db=x", sink_peer_port(p));
     sink_drive_def(def, type, url, options);
 }
 
@@ -36,30 +36,48 @@ define_msgpack(void *p, struct sink_def *def)
     define_type(p, "http_msgpack", def);
 }
 
-static struct http_peer peer;
+static void
+define_mqtt(void *p, struct sink_def *def)
+{
+    static const char *const options[] = {"timeout", "300ms", NULL};
+    char url[80];
+
+    (void)snprintf(url, sizeof(url), "mqtt://127.0.0.1:%u/a/{measurement}", sink_peer_port(p));
+    sink_drive_def(def, "mqtt", url, options);
+}
+
+static struct sink_peer peer;
 
 static void
 begin(void *p)
 {
-    http_peer_start(p);
+    sink_peer_http(p);
+    sink_peer_start(p);
+}
+
+static void
+begin_mqtt(void *p)
+{
+    sink_peer_mqtt(p);
+    sink_peer_start(p);
 }
 
 static void
 end(void *p)
 {
-    http_peer_stop(p);
+    sink_peer_stop(p);
 }
 
 static void
 set_mood(void *p, enum contract_mood mood, unsigned after)
 {
-    http_peer_set_mood(p, mood, after);
+    sink_peer_set_mood(p, mood, after);
 }
 
 static unsigned
 taken(void *p, uint64_t value)
 {
-    return http_peer_taken(p, value);
+    return sink_peer_taken(p, value);
 }
 
 int
@@ -80,5 +98,9 @@ main(void)
 
     contract.name = "http_msgpack";
     contract.define = define_msgpack;
+    failed += sink_contract_run(&contract);
+    contract.name = "mqtt";
+    contract.begin = begin_mqtt;
+    contract.define = define_mqtt;
     return failed + sink_contract_run(&contract);
 }
