@@ -18,8 +18,8 @@ add(struct ingest_line *l, struct slice s)
         l->err = buf_add(l->out, s);
 }
 
-/* Whether this byte of a text needs a backslash before it. A quote is one only behind a backslash: then
- * both would be read as an escape. */
+/* Whether this byte of a text needs a backslash before it. In a measurement a quote and an equals sign need
+ * one only behind a backslash: then both would be read as an escape. */
 static bool
 needs_escape(enum point_part part, uint8_t byte, bool behind_backslash)
 {
@@ -29,7 +29,7 @@ needs_escape(enum point_part part, uint8_t byte, bool behind_backslash)
     case POINT_TAG:
         return byte == ',' || byte == ' ' || byte == '=';
     case POINT_FIELD_KEY:
-        return byte == ',' || byte == ' ' || byte == '=' || (behind_backslash && byte == '"');
+        return byte == ',' || byte == ' ' || byte == '=' || byte == '"';
     case POINT_STRING:
         return byte == '"' || byte == '\\';
     }

@@ -19,27 +19,16 @@
 #include "sink/sink.h"
 
 /* The options that every HTTP type has; a type's own table begins with them. */
-#define HTTP_POST_OPTIONS                                                                            \
-    {"gzip", OPTION_BOOL, "false", 0, 0, NULL, "compress request bodies"},                           \
-        {"headers",                                                                                  \
-         OPTION_SECRET,                                                                              \
-         "",                                                                                         \
-         0,                                                                                          \
-         16384,                                                                                      \
-         NULL,                                                                                       \
-         "more header lines: 'Name: value', one a line"},                                            \
-        {"bearer_token", OPTION_SECRET, NULL, 1, 8192, NULL, "token for Authorization: Bearer"},     \
-        {"bearer_token_file", OPTION_TEXT, NULL, 1, 4096, NULL, "file that holds the bearer token"}, \
-        {"success_status",                                                                           \
-         OPTION_TEXT,                                                                                \
-         "200,201,202,204",                                                                          \
-         3,                                                                                          \
-         200,                                                                                        \
-         NULL,                                                                                       \
-         "answers that confirm delivery"},                                                           \
-    {                                                                                                \
-        "user_agent", OPTION_TEXT, "sinkd", 1, 200, NULL, "the User-Agent header"                    \
-    }
+/* clang-format off */
+#define HTTP_POST_OPTIONS \
+    {"gzip", OPTION_BOOL, "false", 0, 0, NULL, "compress request bodies"}, \
+    {"headers", OPTION_SECRET, "", 0, 16384, NULL, "more header lines: 'Name: value', one a line"}, \
+    {"bearer_token", OPTION_SECRET, NULL, 1, 8192, NULL, "token for Authorization: Bearer"}, \
+    {"bearer_token_file", OPTION_TEXT, NULL, 1, 4096, NULL, "file that holds the bearer token"}, \
+    {"success_status", OPTION_TEXT, "200,201,202,204", 3, 200, NULL, \
+     "answers that confirm delivery"}, \
+    {"user_agent", OPTION_TEXT, "sinkd", 1, 200, NULL, "the User-Agent header"}
+/* clang-format on */
 
 struct http_post;
 

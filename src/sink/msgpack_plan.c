@@ -247,15 +247,19 @@ add_row(struct msgpack_plan *plan, const struct round *round, size_t i, uint64_t
     return add_entry(plan, round, &key, i, kind, 0);
 }
 
-static size_t
-count_fields(struct slice fields)
+/* What is not cut into columns: very many fields; a name that a receiver takes only beside others (time) or
+ * behind others (a blank at its start would be skipped). */
+static bool
+goes_whole(struct slice fields)
 {
     struct slice key, value;
     size_t n = 0;
 
     while (point_cut_field(&fields, &key, &value))
-        n++;
-    return n;
+        if (++n > MSGPACK_PLAN_COLUMNS_MAX || slice_eq(key, SLICE("time")) ||
+            (key.n > 0 && (key.p[0] == '\t' || key.p[0] == 0)))
+            return true;
+    return false;
 }
 
 /* A column for each float field, a row for the rest. */
@@ -303,8 +307,7 @@ add_point(struct msgpack_plan *plan, const struct round *round, size_t i)
         return err;
     if (!plan->config.one_target)
         target = mix(mix(target, point.database), point.policy);
-    if (!plan->config.columnar || (p.fields.n > 3 * (size_t)MSGPACK_PLAN_COLUMNS_MAX &&
-                                   count_fields(p.fields) > MSGPACK_PLAN_COLUMNS_MAX))
+    if (!plan->config.columnar || goes_whole(p.fields))
         return add_row(plan, round, i, target, ENTRY_ROW);
     return add_fields(plan, round, i, &point, p.fields, target);
 }

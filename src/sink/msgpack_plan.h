@@ -19,7 +19,8 @@
 #include "point/precision.h"
 #include "sink/round.h"
 
-/* A point with more float fields than this goes as a row, whole. */
+/* A point with more fields than this goes as a row, whole; so do a few with names of
+ * which receivers take some only beside others. */
 #define MSGPACK_PLAN_COLUMNS_MAX 4096
 
 struct msgpack_plan;
