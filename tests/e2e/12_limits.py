@@ -81,6 +81,21 @@ def test_limit_of_chunked_bodies():
 
 
 @short
+def test_limit_to_the_byte():
+    """Exactly the limit passes and one byte more does not, however the body comes."""
+    body = lines(100)
+    with Daemon({"server": {"max_body_size_bytes": len(body)}}) as d:
+        for more, status in ((b"", 204), (b"\n", 413)):
+            whole = body + more
+            d.write(whole, status=status)
+            d.write(gzip.compress(whole), status=status, headers={"Content-Encoding": "gzip"})
+            with d.raw() as raw:
+                raw.send_quietly(chunked("/write?db=db") + chunk(whole) + b"0\r\n\r\n")
+                equal(raw.read().status, status, "in chunks")
+        equal(d.metrics().get("hyperbytedb_ingestion_points_total"), 300, "points")
+
+
+@short
 def test_gzip_bomb():
     """100 MB of one byte in 100 kB: refused at the limit, and not much more was ever held."""
     packed = gzip.compress(b"#" + b"x" * (100 << 20), 9)

@@ -296,6 +296,25 @@ def test_change_by_get():
 
 
 @short
+def test_parameters_of_a_write():
+    with Daemon() as d:
+        for query, status, part in (
+            ("db=db&consistency=Quorum&rp=&precision=&epoch=x", 204, None),
+            ("db=db&consistency=some", 400, "invalid consistency level"),
+            ("db=db&precision=x", 400, 'invalid precision "x"'),
+            ("db=", 400, "database is required"),
+            ("", 400, "database is required"),
+            ("db=%00", 400, "invalid name of a database"),
+            ("db=" + "x" * 5000, 400, "invalid name of a database"),
+        ):
+            answer = d.http("POST", "/write?" + query, "m v=1")
+            equal(answer.status, status, query[:80])
+            if part:
+                contains(answer.json()["error"], part)
+        equal(d.metrics().get("hyperbytedb_ingestion_points_total"), 1, "points")
+
+
+@short
 def test_telegraf_starts():
     """HT14"""
     with Daemon() as d:
