@@ -87,7 +87,8 @@ on_signal(int number)
         reload_asked = 1;
     else if (++ends_asked > 1)
         _exit(128 + number);
-    wake_signal(signal_wake);
+    if (signal_wake != NULL)
+        wake_signal(signal_wake);
     errno = saved;
 }
 
@@ -343,30 +344,46 @@ start(struct run *r, struct errinfo *info)
     return provision_start(&r->provision, d, provisioned, r, info);
 }
 
-/* Everything that was opened, in the order that each part needs. */
+/* No requests, no runners, no commits any more; then whoever waited for a commit hears of it. What that
+ * sets off, such as the next statement of a list, is refused and heard of too. */
+static void
+end_all(struct run *r)
+{
+    struct daemon *d = &r->daemon;
+
+    r->stopping = true;
+    if (d->server != NULL)
+        server_cut(d->server);
+    if (d->supervisor != NULL)
+        supervisor_join(d->supervisor);
+    if (d->committer != NULL)
+        committer_end(d->committer);
+    while (d->mailbox != NULL && mailbox_deliver(d->mailbox))
+        ;
+}
+
+/* Everything that was opened, in the order that each part needs: writes under way hold a part of the
+ * server's budget, and all may call the committer. */
 static void
 close_all(struct run *r)
 {
     struct daemon *d = &r->daemon;
 
-    server_close(d->server);
-    if (d->supervisor != NULL)
-        supervisor_join(d->supervisor);
-    if (d->committer != NULL)
-        committer_stop(d->committer);
-    if (d->mailbox != NULL)
-        mailbox_deliver(d->mailbox);
+    end_all(r);
     supervisor_close(d->supervisor);
     provision_close(r->provision);
     query_api_close(d->queries);
     disk_watch_close(d->disk);
     databases_close(d->databases);
     mailbox_close(d->mailbox);
+    committer_stop(d->committer);
+    server_close(d->server);
     if (d->loop != NULL) {
         loop_timer_clear(d->loop, &r->stop_timer);
         loop_remove(r->watch);
         loop_close(d->loop);
     }
+    signal_wake = NULL;
     wake_close(&r->signals);
     store_close(d->store);
 }

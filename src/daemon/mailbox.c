@@ -21,7 +21,7 @@ static void
 on_wake(void *arg, int events)
 {
     (void)events;
-    mailbox_deliver(arg);
+    (void)mailbox_deliver(arg);
 }
 
 enum err
@@ -54,7 +54,7 @@ mailbox_close(struct mailbox *m)
 {
     if (m == NULL)
         return;
-    mailbox_deliver(m);
+    (void)mailbox_deliver(m);
     loop_remove(m->watch);
     wake_close(&m->wake);
     pthread_mutex_destroy(&m->lock);
@@ -76,10 +76,11 @@ mailbox_post(struct mailbox *m, struct mail *mail)
         wake_signal(&m->wake);
 }
 
-void
+bool
 mailbox_deliver(struct mailbox *m)
 {
     struct mail *mail, *next;
+    bool any;
 
     wake_drain(&m->wake);
     pthread_mutex_lock(&m->lock);
@@ -87,8 +88,10 @@ mailbox_deliver(struct mailbox *m)
     m->first = NULL;
     m->last = &m->first;
     pthread_mutex_unlock(&m->lock);
+    any = mail != NULL;
     for (; mail != NULL; mail = next) {
         next = mail->next;
         mail->call(mail);
     }
+    return any;
 }

@@ -7,6 +7,8 @@
 #ifndef SINKD_DAEMON_MAILBOX_H
 #define SINKD_DAEMON_MAILBOX_H
 
+#include <stdbool.h>
+
 #include "base/attr.h"
 #include "base/err.h"
 #include "net/loop.h"
@@ -27,7 +29,7 @@ void mailbox_close(struct mailbox *m);
 /* mailbox_post(m, mail): from any thread; never waits. */
 void mailbox_post(struct mailbox *m, struct mail *mail);
 
-/* mailbox_deliver(m): run what was posted so far; the loop does it by itself. */
-void mailbox_deliver(struct mailbox *m);
+/* mailbox_deliver(m): run what was posted so far; the loop does it by itself. False: there was nothing. */
+bool mailbox_deliver(struct mailbox *m);
 
 #endif

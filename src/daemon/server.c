@@ -531,17 +531,23 @@ server_open(struct server **out, struct loop *loop, const struct server_config *
 }
 
 void
-server_close(struct server *s)
+server_cut(struct server *s)
 {
     size_t i;
 
-    if (s == NULL)
-        return;
     s->drained = NULL;
     server_listener_close(&s->listener);
     for (i = 0; i < s->slots; i++)
         if (s->table[i] != NULL)
             server_conn_close(&s->table[i]->conn);
+}
+
+void
+server_close(struct server *s)
+{
+    if (s == NULL)
+        return;
+    server_cut(s);
     free_server(s);
 }
 

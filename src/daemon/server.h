@@ -76,7 +76,10 @@ enum err server_open(struct server **out, struct loop *loop, const struct server
                      const struct server_route *routes, size_t count, void *ctx,
                      struct errinfo *info) MUST_USE;
 
-/* server_close(s): close everything at once; open calls get over(call, 0). NULL does nothing. */
+/* server_cut(s): close the listener and all connections at once; open calls get over(call, 0). Tickets
+ * find nothing from then on. server_close(s): that, then free; nobody holds a ticket or a part of
+ * the budget any more. NULL does nothing. */
+void server_cut(struct server *s);
 void server_close(struct server *s);
 
 /* server_drain(s, done, arg): stop listening, close idle connections, answer the open requests,

@@ -375,7 +375,7 @@ supervisor_close(struct supervisor *s)
     if (s == NULL)
         return;
     supervisor_join(s);
-    mailbox_deliver(s->config.mailbox); /* what runners and the committer have posted last */
+    (void)mailbox_deliver(s->config.mailbox); /* what runners and the committer have posted last */
     for (size_t i = 0; i < s->count; i++) {
         sink_def_free(&s->entries[i]->def);
         mem_free(s->entries[i]);

@@ -44,7 +44,7 @@ close_loop(struct daemon_rig *rig)
         supervisor_join(d->supervisor);
     }
     committer_stop(rig->drive->c);
-    mailbox_deliver(d->mailbox);
+    (void)mailbox_deliver(d->mailbox);
     supervisor_close(d->supervisor);
     databases_close(d->databases);
     mailbox_close(d->mailbox);

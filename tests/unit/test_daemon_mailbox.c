@@ -92,6 +92,12 @@ a_call_may_post_again(void **state)
     assert_int_equal(came[0], 1); /* not in the same turn: others are to have theirs */
     loop_turn(loop, clock_mono_ms(&clock_system) + 5000);
     assert_int_equal(came[0], 2);
+    assert_false(mailbox_deliver(m));
+    l.again = m;
+    mailbox_post(m, &l.mail);
+    assert_true(mailbox_deliver(m));
+    assert_true(mailbox_deliver(m));
+    assert_false(mailbox_deliver(m));
     close_both(m, loop);
 }
 
