@@ -82,10 +82,10 @@ ingest_parts_float(struct ingest *in, struct rd *r, struct ingest_line *l)
         ingest_line_float(l, msgpack_read_f64(r));
         break;
     case MSGPACK_UINT:
-        ingest_line_u64(l, msgpack_read_u64(r));
+        ingest_line_float(l, (double)msgpack_read_u64(r));
         break;
     case MSGPACK_INT:
-        ingest_line_i64(l, msgpack_read_i64(r));
+        ingest_line_float(l, (double)msgpack_read_i64(r));
         break;
     case MSGPACK_NONE:
     case MSGPACK_NIL:
