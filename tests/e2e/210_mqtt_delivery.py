@@ -1,7 +1,7 @@
 """MQTT through mosquitto to an independent subscriber: everything arrives, in order, byte for byte; brokers that
 die, links that fall silent, sessions that go on.
 
-SINKD_E2E_POINTS and SINKD_E2E_KILLS set how much; the defaults are for every day."""
+MQTT_POINTS, MQTT_KILLS and MQTT_SILENCE (seconds) set how much; the defaults are for every day."""
 
 import os
 import time
@@ -10,8 +10,8 @@ from harness import *
 from mosquitto import Gate, Mosquitto, Subscriber
 
 TIME_LIMIT = 300
-POINTS = int(os.environ.get("SINKD_E2E_POINTS", "10000"))
-KILLS = int(os.environ.get("SINKD_E2E_KILLS", "3"))
+POINTS = int(os.environ.get("MQTT_POINTS", "10000"))
+KILLS = int(os.environ.get("MQTT_KILLS", "3"))
 CONFIG = {"storage": {"cursor_delay_ms": 50, "max_size_mb": 128}, "sink": {"max_retries": 1000}}
 SQL = "CREATE SINK m TO '%s' TYPE mqtt BATCH_SIZE 500 FLUSH_INTERVAL 50ms WITH (%s)"
 
@@ -152,12 +152,12 @@ def silent_cut(qos, keepalive, timeout, silence):
 
 
 def test_silent_link():
-    cut = int(os.environ.get("SINKD_E2E_SILENCE", "4"))
+    cut = int(os.environ.get("MQTT_SILENCE", "4"))
     silent_cut(1, max(2, cut // 3), 30, cut)
 
 
 def test_silent_link_with_session():
-    cut = int(os.environ.get("SINKD_E2E_SILENCE", "4"))
+    cut = int(os.environ.get("MQTT_SILENCE", "4"))
     silent_cut(2, max(2, cut // 3), 30, cut)
 
 

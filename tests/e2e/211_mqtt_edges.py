@@ -158,6 +158,27 @@ def test_two_clients_of_one_identifier():
         d.wait_ledger("m", 40, forwarded=1, pending=0)
 
 
+def test_the_bridge_of_the_user_guide():
+    import json
+    import re
+    import subprocess
+    with open(os.path.join(SOURCE, "docs", "user-guide", "sinks.md"), encoding="utf-8") as page:
+        sql = re.search(r"^CREATE SINK \"bridge\".*?(?=^```)", page.read(), re.M | re.S).group(0)
+    open("passwd", "w").close()
+    subprocess.run(["mosquitto_passwd", "-b", "passwd", "gateway", "secret"], check=True)
+    with Mosquitto("password_file %s/passwd" % os.getcwd(), anonymous=False) as broker, Daemon(CONFIG) as d, \
+            Subscriber(broker, options=["-u", "gateway", "-P", "secret"]) as sub:
+        contains(sql, "broker.example.net:1883")
+        d.query(sql.replace("broker.example.net:1883", "127.0.0.1:%d" % broker.port)
+                + " FLUSH_INTERVAL 50ms")
+        d.write(["cpu,host=a v=1 1", "mem v=2i 2"])
+        wait_until(lambda: len(sub.raw()) == 2, "both arrived")
+        equal([(t, json.loads(p)) for t, p in sub.messages()],
+              [("plant/cpu/a", {"measurement": "cpu", "tags": {"host": "a"}, "fields": {"v": 1}, "timestamp": 1}),
+               ("plant/mem/unknown", {"measurement": "mem", "tags": {}, "fields": {"v": 2}, "timestamp": 2})],
+              "messages")
+
+
 # ---- brokers that do what they should not ----
 
 def faulty(*plays, options="qos = 1, timeout = 1s", count=5, seconds=30, name="sinkd"):
