@@ -126,7 +126,7 @@ check(struct slice body, int16_t version, size_t *brokers)
 }
 
 static enum err
-take_brokers(struct kafka_cluster *c, struct kafka_msg_cluster *m, size_t count, bool *moved)
+take_brokers(struct kafka_cluster *c, struct kafka_msg_cluster *m, size_t count)
 {
     struct kafka_cluster_broker *brokers = mem_array(count + 1, sizeof(*brokers));
     struct kafka_msg_broker from;
@@ -135,8 +135,6 @@ take_brokers(struct kafka_cluster *c, struct kafka_msg_cluster *m, size_t count,
     if (brokers == NULL)
         return ERR_NOMEM;
     while (kafka_msg_next_broker(m, &from)) {
-        const struct kafka_cluster_broker *before = kafka_cluster_broker(c, from.id);
-
         brokers[n].host = mem_text(from.host);
         if (brokers[n].host == NULL) {
             free_brokers(brokers, n);
@@ -144,9 +142,6 @@ take_brokers(struct kafka_cluster *c, struct kafka_msg_cluster *m, size_t count,
         }
         brokers[n].id = from.id;
         brokers[n].port = (uint16_t)from.port;
-        if (moved != NULL && before != NULL &&
-            (before->port != from.port || !slice_eq(slice_of(before->host), from.host)))
-            *moved = true;
         n++;
     }
     free_brokers(c->brokers, c->broker_count);
@@ -209,19 +204,17 @@ take_topics(struct kafka_cluster *c, struct kafka_msg_cluster *m)
 }
 
 enum err
-kafka_cluster_update(struct kafka_cluster *c, struct slice body, int16_t version, bool *moved)
+kafka_cluster_update(struct kafka_cluster *c, struct slice body, int16_t version)
 {
     struct kafka_msg_cluster m;
     size_t brokers;
     enum err err = check(body, version, &brokers);
 
-    if (moved != NULL)
-        *moved = false;
     if (err != ERR_OK)
         return err;
     kafka_msg_cluster_open(&m, body, version);
     c->throttle_ms = m.throttle_ms;
-    err = take_brokers(c, &m, brokers, moved);
+    err = take_brokers(c, &m, brokers);
     return err == ERR_OK ? take_topics(c, &m) : err;
 }
 

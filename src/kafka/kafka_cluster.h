@@ -59,14 +59,12 @@ void kafka_cluster_free(struct kafka_cluster *c);
 enum err kafka_cluster_topic(struct kafka_cluster *c, struct slice name, size_t *index) MUST_USE;
 
 /*
- * kafka_cluster_update(c, body, version, moved):
- * Take over an answer to Metadata. Topics that nobody asked for are passed over. ${moved} (may be
- * NULL) says whether a broker's address is another than before. Errors: ERR_SHORT, ERR_BAD,
- * ERR_RANGE (over a limit above), ERR_NOMEM: nothing was changed, but for ERR_NOMEM some topics may
- * have been.
+ * kafka_cluster_update(c, body, version):
+ * Take over an answer to Metadata. Topics that nobody asked for are passed over.
+ * Errors: ERR_SHORT, ERR_BAD, ERR_RANGE (over a limit above): nothing was changed. ERR_NOMEM: some
+ * topics may have been.
  */
-enum err kafka_cluster_update(struct kafka_cluster *c, struct slice body, int16_t version,
-                              bool *moved) MUST_USE;
+enum err kafka_cluster_update(struct kafka_cluster *c, struct slice body, int16_t version) MUST_USE;
 
 /* kafka_cluster_broker(c, id): NULL: not in the list. */
 const struct kafka_cluster_broker *kafka_cluster_broker(const struct kafka_cluster *c, int32_t id);

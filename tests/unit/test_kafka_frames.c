@@ -236,7 +236,7 @@ read_metadata(struct slice body, int16_t version, const struct json_node *said)
     enum err err;
 
     kafka_cluster_init(&c);
-    err = kafka_cluster_update(&c, body, version, NULL);
+    err = kafka_cluster_update(&c, body, version);
     if (err == ERR_OK && said != NULL)
         compare_metadata(body, version, said);
     kafka_cluster_free(&c);
