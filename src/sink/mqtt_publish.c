@@ -132,6 +132,15 @@ give_up(struct pass *pass)
     return ERR_DENIED;
 }
 
+/* QoS 0: what was not written is in no message. */
+static void
+release_unwritten(struct pass *pass)
+{
+    for (size_t i = pass->from; i < pass->to; i++)
+        pass->p->set.taken[i] = 0;
+    pass->next = pass->from;
+}
+
 /* An exchange ended with ${err}. ERR_AGAIN: connect and go on. */
 static enum err
 ended(struct pass *pass, enum err err)
@@ -142,6 +151,8 @@ ended(struct pass *pass, enum err err)
     outcome_is(pass->outcome, DELIVERY_TRANSIENT,
                silent ? STORE_ERROR_TIMEOUT
                       : err == ERR_BAD || err == ERR_NOMEM ? STORE_ERROR_PROTOCOL : STORE_ERROR_CONNECT);
+    if (p->qos == 0)
+        release_unwritten(pass);
     if (err == ERR_STOP)
         return err;
     if (mqtt_client_connected(p->client)) {
@@ -314,15 +325,6 @@ settle_written(struct pass *pass)
     }
 }
 
-/* What was not written is in no message. */
-static void
-release_unwritten(struct pass *pass)
-{
-    for (size_t i = pass->from; i < pass->to; i++)
-        pass->p->set.taken[i] = 0;
-    pass->next = pass->from;
-}
-
 static enum err
 flush(struct pass *pass)
 {
@@ -334,8 +336,6 @@ flush(struct pass *pass)
         pass->answer_by_ms = patience(p);
     if (p->qos == 0 && err == ERR_OK)
         settle_written(pass);
-    else if (p->qos == 0)
-        release_unwritten(pass);
     return err;
 }
 
@@ -411,27 +411,41 @@ look(struct pass *pass)
 
 /* ---- delivering --------------------------------------------------------------------------------------------- */
 
-/* Send and take answers over one connection until all is resolved. */
+/* Whether all that was sent over this connection is answered. */
+static bool
+has_answers(const struct mqtt_publisher *p)
+{
+    return mqtt_inflight_waiting(p->inflight) == 0
+           || (mqtt_inflight_unanswered(p->inflight) == 0
+               && mqtt_inflight_next_due(p->inflight) != NULL);
+}
+
+/* Send and take answers over one connection until all is resolved, or what was sent is when another
+ * definition waits. */
 static enum err
 exchange(struct pass *pass)
 {
     struct mqtt_publisher *p = pass->p;
-    bool more;
+    bool more = true;
     enum err err = ERR_OK;
 
     pass->next = pass->from;
     pass->refused = false;
     pass->answer_by_ms = patience(p);
-    for (;;) {
+    for (bool begun = false;; begun = true) {
+        bool yields = begun && p->env->yields != NULL && p->env->yields(p->env->stream.arg);
+
         if (p->qos == 0)
             err = look(pass);
-        if (err == ERR_OK)
+        if (err == ERR_OK && !yields)
             err = fill(pass, &more);
         if (err == ERR_OK)
             err = flush(pass);
         if (err != ERR_OK)
             return err;
-        if (more)
+        if (yields && has_answers(p))
+            return ERR_STOP;
+        if (more && !yields)
             continue;
         if (mqtt_inflight_waiting(p->inflight) == 0
             && (pass->refused || pass->next == pass->to))

@@ -279,6 +279,7 @@ mqtt_open(struct sink **out, const struct sink_def *def, const struct sink_env *
     if (m == NULL)
         return errinfo_set(info, ERR_NOMEM, "no memory for an MQTT sink");
     m->base.type = &mqtt_sink;
+    m->base.env = env;
     m->publisher.env = env;
     buf_init(&m->client_id, MQTT_STRING_MAX);
     mqtt_publish_init(&m->publisher);

@@ -134,6 +134,30 @@ a_connect_with_all_its_texts(void **state)
     sink_rig_close(&r);
 }
 
+static bool
+always(void *arg)
+{
+    (void)arg;
+    return true;
+}
+
+/* When another definition waits, what was sent gets its answers and nothing more is sent. */
+static void
+a_delivery_yields_between_messages(void **state)
+{
+    static const struct script_step steps[] = {EXPECT(HELLO), GIVE(WELCOME),
+                                               EXPECT(PUBLISH("\x32", "\1", "1")), GIVE(PUBACK("\1")),
+                                               EXPECT(GOODBYE)};
+    struct script_conn conns[] = {SINK_RIG_CONN(steps)};
+
+    (void)state;
+    start(conns, 1, one_by_one, 3);
+    r.env.yields = always;
+    ends(ERR_STOP, DELIVERY_TRANSIENT, STORE_ERROR_CONNECT);
+    assert_int_equal(sink_rig_delivered(&r), 1);
+    sink_rig_close(&r);
+}
+
 /* ---- connections that end ---------------------------------------------------------------------------- */
 
 static void
@@ -630,6 +654,35 @@ memory_runs_out_cleanly(void **state)
     }
 }
 
+/* QoS 0: what was made but not written is sent by the next offer. */
+static void
+no_point_is_left_behind_without_memory(void **state)
+{
+    static const char *const options[] = {"client_id", "c", "qos", "0", NULL};
+    static const struct script_step first[] = {EXPECT(HELLO), GIVE(WELCOME)};
+    static const struct script_step steps[] = {EXPECT(HELLO), GIVE(WELCOME), EXPECT(QOS0("1") QOS0("2")),
+                                               EXPECT(GOODBYE)};
+    bool done = false;
+
+    (void)state;
+    for (size_t n = 1; !done; n++) {
+        struct script_conn conns[] = {SINK_RIG_CONN(first), SINK_RIG_CONN(steps)};
+
+        assert_in_range(n, 1, 40);
+        start(conns, 2, options, 2);
+        mem_fail_at(n);
+        done = sink_rig_deliver(&r) == ERR_OK;
+        mem_fail_at(0);
+        if (!done && r.host.next == 1 && conns[0].wrong[0] == '\0') {
+            r.sink->type->disconnect(r.sink);
+            sink_rig_delivers(&r);
+            assert_int_equal(sink_rig_delivered(&r), 2);
+        }
+        sink_rig_drop(&r);
+        done = done || n == 30;
+    }
+}
+
 int
 main(void)
 {
@@ -638,6 +691,7 @@ main(void)
         cmocka_unit_test(a_window_of_one_waits_for_each_answer),
         cmocka_unit_test(qos_0_is_delivered_when_written),
         cmocka_unit_test(a_connect_with_all_its_texts),
+        cmocka_unit_test(a_delivery_yields_between_messages),
         cmocka_unit_test(only_what_was_not_answered_is_sent_again),
         cmocka_unit_test(qos_2_goes_on_in_its_session),
         cmocka_unit_test(a_lost_session_begins_anew),
@@ -659,6 +713,7 @@ main(void)
         cmocka_unit_test(a_joined_message_is_halved),
         cmocka_unit_test(faults_at_every_call),
         cmocka_unit_test(memory_runs_out_cleanly),
+        cmocka_unit_test(no_point_is_left_behind_without_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
