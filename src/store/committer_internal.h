@@ -17,6 +17,8 @@
 
 /* Bodies of one transaction, and what interval mode holds back at most. */
 #define COMMITTER_GROUP_BYTES (8u * 1024 * 1024)
+/* More bytes of bodies than this are not kept waiting for others. */
+#define COMMITTER_SMALL_BYTES 65536u
 /* After a commit that failed. */
 #define COMMITTER_RETRY_MS 1000
 /* Bytes deleted in one transaction when room is scarce. */
@@ -57,6 +59,10 @@ struct committer {
     size_t waiting_bytes;    /* of chunks answered, not committed */
     int64_t gather_until_us; /* commit_delay_us after the first of them */
     size_t gathered_bytes;   /* of bodies in the queue */
+    size_t gathered;         /* how many they are */
+    size_t expected;         /* so many are likely to be there soon ... */
+    int64_t expected_us;     /* ... and are waited for until then */
+    unsigned not_waiting;    /* so many commits to come do not wait: it was in vain */
     struct committer_change *changes, *changes_last;
     struct committer_sink *sinks[STORE_SINKS_MAX];
     size_t sink_count;
@@ -124,6 +130,10 @@ committer_list_take(struct committer_list *l)
 /* ---- committer.c ---- */
 
 int64_t committer_now_us(void);
+
+/* committer_expect(c, stored, us): behind a commit of those bodies, which took so long: how many more are
+ * likely to come, and until when to wait for them. The mutex is held. */
+void committer_expect(struct committer *c, const struct committer_list *stored, int64_t us);
 
 /* committer_answer(c, body, result, info): give a body back. Not under the mutex. */
 void committer_answer(struct committer *c, struct committer_body *body, enum err result,

@@ -16,6 +16,7 @@
 #define TICKS_QUICK 4u /* of these, without a pause: then a reader must end first */
 #define SPOILT_MAX 12u /* transactions without a page to work with, before a body is refused */
 #define FULL_RETRY_MS 1000
+#define NOT_WAITING 32u /* commits without a wait for more bodies, after one that was in vain */
 #define WAITING_SLACK \
     64u /* pages of room that definitions may take before waiting points are stored */
 
@@ -76,10 +77,13 @@ take_bodies(struct committer *c, struct committer_round *round)
     struct committer_body *body;
     size_t bytes = 0;
 
+    if (c->gathered > 0 && c->gathered < c->expected)
+        c->not_waiting = NOT_WAITING;
     while ((body = c->queue.first) != NULL &&
            (bytes == 0 || bytes + body->chunks.n <= COMMITTER_GROUP_BYTES)) {
         bytes += body->chunks.n;
         c->gathered_bytes -= body->chunks.n;
+        c->gathered--;
         committer_list_add(&round->bodies, committer_list_take(&c->queue));
     }
 }
@@ -401,6 +405,7 @@ succeeded(struct committer *c, struct committer_round *round, bool committed, in
     if (committed) {
         c->last_seq = usage.last_seq;
         c->stats.commits++;
+        committer_expect(c, &round->stored, us);
         c->stats.points += round->appended;
         c->stats.last_error = (struct errinfo){0};
         histogram_add(&c->stats.commit_seconds, us);

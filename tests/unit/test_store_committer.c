@@ -12,6 +12,7 @@
 #include <pthread.h>
 
 #include "base/mem.h"
+#include "store/committer_internal.h"
 #include "support/committer_drive.h"
 
 #define MB 1000000u
@@ -32,6 +33,31 @@ write_many(void *arg)
     for (i = 0; i < w->bodies; i++)
         assert_int_equal(committer_drive_write_points(w->f, 7, 20), ERR_OK);
     return NULL;
+}
+
+/* Whoever was answered is expected back; after a wait in vain nobody is for a while. */
+static void
+the_answered_are_expected_back(void **state)
+{
+    struct committer c = {.gathered = 3};
+    struct committer_body bodies[2] = {{.points = 1}, {.points = 1}};
+    struct committer_list stored = {0};
+    int64_t before = committer_now_us();
+
+    (void)state;
+    committer_list_add(&stored, &bodies[0]);
+    committer_list_add(&stored, &bodies[1]);
+    committer_expect(&c, &stored, 5000000);
+    assert_int_equal(c.expected, 5);
+    assert_true(c.expected_us >= before + 2500000);
+    assert_true(c.expected_us <= committer_now_us() + 2500000);
+    c.not_waiting = 2;
+    committer_expect(&c, &stored, 5000000);
+    assert_int_equal(c.expected, 0);
+    committer_expect(&c, &stored, 5000000);
+    assert_int_equal(c.expected, 0);
+    committer_expect(&c, &stored, 5000000);
+    assert_int_equal(c.expected, 5);
 }
 
 static void
@@ -450,6 +476,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_answered_are_expected_back),
         cmocka_unit_test_setup_teardown(writers_share_commits, committer_drive_setup,
                                         committer_drive_teardown),
         cmocka_unit_test_setup_teardown(a_full_queue_refuses, committer_drive_setup,
