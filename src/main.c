@@ -24,18 +24,16 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"serve", serve_main},        {"check", serve_check_main},
-    {"query", cli_query_main},    {"write", cli_write_main},
-    {"ping", cli_ping_main},      {"export", cli_export_main},
-    {"backup", unavailable},      {"restore", unavailable},
-    {"version", cli_help_version_main},
+    {"serve", serve_main},     {"check", serve_check_main}, {"query", cli_query_main},
+    {"write", cli_write_main}, {"ping", cli_ping_main},     {"export", cli_export_main},
+    {"backup", unavailable},   {"restore", unavailable},    {"version", cli_help_version_main},
 };
 
 int
 main(int argc, char **argv)
 {
-    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0
-        || strcmp(argv[1], "help") == 0)
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0)
         return cli_help_print(argc > 2 ? argv[2] : NULL);
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         if (strcmp(argv[1], commands[i].name) != 0)

@@ -7,6 +7,6 @@
 #include <stddef.h>
 
 #define CONTAINER_OF(pointer, type, member) \
-    ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 #endif

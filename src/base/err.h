@@ -31,7 +31,7 @@ enum err {
 
 struct errinfo {
     enum err code;
-    int sys; /* errno, or 0 */
+    int sys;        /* errno, or 0 */
     char text[512]; /* a list of the options of a sink type fits */
 };
 

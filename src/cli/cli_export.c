@@ -32,8 +32,8 @@ put_property(const struct json *rows, const char *name, struct buf *out)
     json_walk(&w, rows);
     while (json_next(&w, NULL, &row)) {
         json_walk(&cells, &row);
-        if (json_next(&cells, NULL, &key) && key.type == JSON_STRING && json_is(key.raw, name)
-            && json_next(&cells, NULL, &value) && value.type == JSON_STRING)
+        if (json_next(&cells, NULL, &key) && key.type == JSON_STRING && json_is(key.raw, name) &&
+            json_next(&cells, NULL, &value) && value.type == JSON_STRING)
             return json_text(out, value.raw);
     }
     return ERR_BAD;

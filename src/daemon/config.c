@@ -20,7 +20,7 @@
 #include "daemon/toml.h"
 
 #define FILE_MAX_BYTES ((size_t)1 << 20)
-#define SECTIONS_MAX   32
+#define SECTIONS_MAX 32
 
 struct load {
     struct config *c;

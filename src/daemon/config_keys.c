@@ -28,19 +28,19 @@
 
 /* A 32-bit machine addresses at most 2 GiB for a process, and seldom maps as much in one piece. */
 #if SIZE_MAX <= UINT32_MAX
-#define CAP_BYTES(max)  INT64_C(1073741824)
-#define CAP_MB(max)     INT64_C(2000)
+#define CAP_BYTES(max) INT64_C(1073741824)
+#define CAP_MB(max) INT64_C(2000)
 #define DEFAULT_SIZE_MB 64
 #else
-#define CAP_BYTES(max)  (max)
-#define CAP_MB(max)     (max)
+#define CAP_BYTES(max) (max)
+#define CAP_MB(max) (max)
 #define DEFAULT_SIZE_MB 512
 #endif
 
-#define DAY          INT64_C(86400)
-#define CENTURY      (36525 * DAY)
-#define MAX_MB       INT64_C(16000000) /* 16 TB */
-#define MAX_BODY     INT64_C(1073741824)
+#define DAY INT64_C(86400)
+#define CENTURY (36525 * DAY)
+#define MAX_MB INT64_C(16000000) /* 16 TB */
+#define MAX_BODY INT64_C(1073741824)
 #define MAX_INFLIGHT INT64_C(68719476736)
 
 static const struct config_key keys[] = {
@@ -160,11 +160,16 @@ enum err
 config_keys_put_default(const struct config_key *k, struct buf *out)
 {
     switch (k->type) {
-    case CONFIG_TEXT: return buf_printf(out, "\"%s\"", k->text == NULL ? "" : k->text);
-    case CONFIG_CHOICE: return buf_printf(out, "\"%s\"", k->choices[k->number]);
-    case CONFIG_INTEGER: return buf_printf(out, "%lld", (long long)k->number);
-    case CONFIG_BOOLEAN: return buf_add_text(out, k->number ? "true" : "false");
-    case CONFIG_LIST: return buf_add_text(out, "[]");
+    case CONFIG_TEXT:
+        return buf_printf(out, "\"%s\"", k->text == NULL ? "" : k->text);
+    case CONFIG_CHOICE:
+        return buf_printf(out, "\"%s\"", k->choices[k->number]);
+    case CONFIG_INTEGER:
+        return buf_printf(out, "%lld", (long long)k->number);
+    case CONFIG_BOOLEAN:
+        return buf_add_text(out, k->number ? "true" : "false");
+    case CONFIG_LIST:
+        return buf_add_text(out, "[]");
     }
     return ERR_BAD;
 }

@@ -17,7 +17,7 @@ struct config_origin {
 };
 
 #define CONFIG_VARIABLE_PREFIX "SINKD__"
-#define CONFIG_VARIABLE_MAX    96
+#define CONFIG_VARIABLE_MAX 96
 
 /* config_report_variable(out, k): the name of the key's environment variable. Returns ${out}. */
 char *config_report_variable(char out[CONFIG_VARIABLE_MAX], const struct config_key *k);

@@ -40,10 +40,17 @@ store_integer(struct config *c, const struct config_key *k, int64_t v)
     const void *from = &v;
 
     switch (k->size) {
-    case 1: from = &v8; break;
-    case 2: from = &v16; break;
-    case 4: from = &v32; break;
-    default: assert(k->size == 8);
+    case 1:
+        from = &v8;
+        break;
+    case 2:
+        from = &v16;
+        break;
+    case 4:
+        from = &v32;
+        break;
+    default:
+        assert(k->size == 8);
     }
     memcpy(place(c, k), from, k->size);
 }
@@ -98,11 +105,15 @@ enum err
 config_set_default(struct config *c, const struct config_key *k)
 {
     switch (k->type) {
-    case CONFIG_TEXT: return store_text(c, k, slice_of(k->text));
+    case CONFIG_TEXT:
+        return store_text(c, k, slice_of(k->text));
     case CONFIG_CHOICE:
     case CONFIG_INTEGER:
-    case CONFIG_BOOLEAN: store_integer(c, k, k->number); return ERR_OK;
-    case CONFIG_LIST: return ERR_OK;
+    case CONFIG_BOOLEAN:
+        store_integer(c, k, k->number);
+        return ERR_OK;
+    case CONFIG_LIST:
+        return ERR_OK;
     }
     return ERR_BAD;
 }
@@ -176,10 +187,14 @@ type_name(enum config_type type)
 {
     switch (type) {
     case CONFIG_TEXT:
-    case CONFIG_CHOICE: return "a string in quotes";
-    case CONFIG_INTEGER: return "a whole number without quotes";
-    case CONFIG_BOOLEAN: return "true or false, without quotes";
-    case CONFIG_LIST: return "an array of strings, [\"a\", \"b\"]";
+    case CONFIG_CHOICE:
+        return "a string in quotes";
+    case CONFIG_INTEGER:
+        return "a whole number without quotes";
+    case CONFIG_BOOLEAN:
+        return "true or false, without quotes";
+    case CONFIG_LIST:
+        return "an array of strings, [\"a\", \"b\"]";
     }
     return "";
 }
@@ -198,11 +213,17 @@ config_set_value(struct config *c, const struct config_key *k, const struct toml
     if (v->type != wanted[k->type])
         return wrong(note, "must be %s", type_name(k->type));
     switch (k->type) {
-    case CONFIG_TEXT: return set_text(c, k, v->text, note);
-    case CONFIG_CHOICE: return set_choice(c, k, v->text, note);
-    case CONFIG_INTEGER: return set_integer(c, k, v->integer, note);
-    case CONFIG_BOOLEAN: store_integer(c, k, v->boolean); return ERR_OK;
-    case CONFIG_LIST: return set_list(c, k, v, note);
+    case CONFIG_TEXT:
+        return set_text(c, k, v->text, note);
+    case CONFIG_CHOICE:
+        return set_choice(c, k, v->text, note);
+    case CONFIG_INTEGER:
+        return set_integer(c, k, v->integer, note);
+    case CONFIG_BOOLEAN:
+        store_integer(c, k, v->boolean);
+        return ERR_OK;
+    case CONFIG_LIST:
+        return set_list(c, k, v, note);
     }
     return ERR_BAD;
 }
@@ -276,11 +297,18 @@ config_set_is_on(const struct config *c, const struct config_key *k)
     bool on = false;
 
     switch (k->type) {
-    case CONFIG_TEXT: memcpy(&text, at, sizeof(text)); return text != NULL;
-    case CONFIG_BOOLEAN: memcpy(&on, at, sizeof(on)); return on;
-    case CONFIG_LIST: memcpy(&list, at, sizeof(list)); return list.count > 0;
+    case CONFIG_TEXT:
+        memcpy(&text, at, sizeof(text));
+        return text != NULL;
+    case CONFIG_BOOLEAN:
+        memcpy(&on, at, sizeof(on));
+        return on;
+    case CONFIG_LIST:
+        memcpy(&list, at, sizeof(list));
+        return list.count > 0;
     case CONFIG_CHOICE:
-    case CONFIG_INTEGER: break;
+    case CONFIG_INTEGER:
+        break;
     }
     return false;
 }

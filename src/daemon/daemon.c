@@ -115,9 +115,8 @@ static void
 look_again(struct run *r)
 {
     if (loop_timer_set(r->daemon.loop, &r->stop_timer,
-                       clock_after(loop_now_ms(r->daemon.loop), STOP_LOOK_MS),
-                       look_whether_stopped, r)
-        != ERR_OK)
+                       clock_after(loop_now_ms(r->daemon.loop), STOP_LOOK_MS), look_whether_stopped,
+                       r) != ERR_OK)
         loop_stop(r->daemon.loop);
 }
 
@@ -133,7 +132,8 @@ look_whether_stopped(void *arg)
         return;
     }
     if (late) {
-        log_warn("stop_late", "requests or rounds did not end within %d s and are cut off", STOP_MS / 1000);
+        log_warn("stop_late", "requests or rounds did not end within %d s and are cut off",
+                 STOP_MS / 1000);
         supervisor_abort(r->daemon.supervisor);
         loop_stop(r->daemon.loop);
         return;
@@ -221,20 +221,19 @@ open_store(struct daemon *d, struct errinfo *info)
                                     .max_bytes = megabytes(c->max_size_mb),
                                     .sync = sync_of(c->sync),
                                     .clock = d->clock};
-    struct committer_options committing
-        = {.clock = d->clock,
-           .sync = sync_of(c->sync),
-           .sync_interval_ms = c->sync_interval_ms,
-           .commit_delay_us = c->commit_delay_us,
-           .cursor_delay_ms = c->cursor_delay_ms,
-           .max_age_ms = c->max_age_secs * 1000,
-           .keep_delivered_bytes = megabytes(c->keep_delivered_mb)};
+    struct committer_options committing = {.clock = d->clock,
+                                           .sync = sync_of(c->sync),
+                                           .sync_interval_ms = c->sync_interval_ms,
+                                           .commit_delay_us = c->commit_delay_us,
+                                           .cursor_delay_ms = c->cursor_delay_ms,
+                                           .max_age_ms = c->max_age_secs * 1000,
+                                           .keep_delivered_bytes = megabytes(c->keep_delivered_mb)};
     enum err err = store_open(&d->store, &options, info);
 
     if (err != ERR_OK)
         return err;
-    committing.queue_max_bytes
-        = inflight_limit(d) < QUEUE_MAX_BYTES ? inflight_limit(d) : QUEUE_MAX_BYTES;
+    committing.queue_max_bytes =
+        inflight_limit(d) < QUEUE_MAX_BYTES ? inflight_limit(d) : QUEUE_MAX_BYTES;
     snprintf(d->node, sizeof(d->node), "%.64s-%s", d->config->server.node_id,
              store_node_suffix(d->store));
     return committer_start(&d->committer, d->store, &committing, info);
@@ -262,7 +261,8 @@ open_parts(struct daemon *d, struct errinfo *info)
     if (err == ERR_OK)
         err = query_api_open(&d->queries, d, info);
     if (err == ERR_OK)
-        err = disk_watch_open(&d->disk, d->loop, &d->config->disk, d->config->storage.data_dir, info);
+        err =
+            disk_watch_open(&d->disk, d->loop, &d->config->disk, d->config->storage.data_dir, info);
     return err;
 }
 
@@ -277,8 +277,8 @@ listen_for_requests(struct daemon *d, struct errinfo *info)
         .max_inflight_bytes = inflight_limit(d),
         .request_timeout_ms = c->request_timeout_secs * 1000,
         .idle_timeout_ms = IDLE_MS,
-        .rate_per_second
-        = d->config->rate_limit.enabled ? d->config->rate_limit.max_requests_per_second : 0,
+        .rate_per_second =
+            d->config->rate_limit.enabled ? d->config->rate_limit.max_requests_per_second : 0,
         .version = info_api_version,
         .build = "OSS",
         .body_limit = write_api_limit(d),
@@ -316,13 +316,15 @@ provisioned(void *arg, const char *error)
         return;
     }
     r->listening = true;
-    log_info("started", "sinkd %s, node %s, listening on %s port %u, data in %s (%" PRIu64
+    log_info("started",
+             "sinkd %s, node %s, listening on %s port %u, data in %s (%" PRIu64
              " MB at most), %zu sinks",
              version_text(), d->node, d->config->server.bind_address,
              (unsigned)server_port(d->server), d->config->storage.data_dir,
              store_map_bytes(d->store) / 1000000, supervisor_count(d->supervisor));
     if (!d->config->sink.enabled)
-        log_warn("sinks_off", "[sink] enabled is false: points are accepted and kept, nothing is sent");
+        log_warn("sinks_off",
+                 "[sink] enabled is false: points are accepted and kept, nothing is sent");
 }
 
 static enum err

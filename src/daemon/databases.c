@@ -33,8 +33,8 @@ struct change {
 bool
 databases_is_valid(struct slice name)
 {
-    if (name.n == 0 || name.n > NAME_MAX_BYTES || slice_eq(name, SLICE("."))
-        || slice_eq(name, SLICE("..")) || !text_is_utf8(name))
+    if (name.n == 0 || name.n > NAME_MAX_BYTES || slice_eq(name, SLICE(".")) ||
+        slice_eq(name, SLICE("..")) || !text_is_utf8(name))
         return false;
     for (size_t i = 0; i < name.n; i++) {
         if (name.p[i] < 0x20 || name.p[i] == 0x7f || name.p[i] == '/' || name.p[i] == '\\')

@@ -67,8 +67,7 @@ look(void *arg)
     d->level = level;
     if (loop_timer_set(d->loop, &d->timer,
                        clock_after(loop_now_ms(d->loop), d->config->check_interval_secs * 1000),
-                       look, d)
-        != ERR_OK)
+                       look, d) != ERR_OK)
         log_error("disk_watch", "no memory for a timer: the disk is not watched any more");
 }
 

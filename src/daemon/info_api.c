@@ -43,8 +43,8 @@ is_ill(struct daemon *daemon, char *text, size_t size)
         const struct sink_def *def = supervisor_at(daemon->supervisor, i);
         int64_t age_ms;
 
-        if (def->paused || !daemon->config->sink.enabled
-            || !supervisor_oldest_age(daemon->supervisor, def, &age_ms) || age_ms <= limit_ms)
+        if (def->paused || !daemon->config->sink.enabled ||
+            !supervisor_oldest_age(daemon->supervisor, def, &age_ms) || age_ms <= limit_ms)
             continue;
         snprintf(text, size, "sink \"%s\": the oldest pending point waits for %" PRId64 " s",
                  def->name, age_ms / 1000);
@@ -63,11 +63,10 @@ info_api_health(struct server_call *call)
     struct buf body;
 
     buf_init(&body, 4096);
-    if (buf_add_text(&body, "{\"checks\":[],\"message\":") == ERR_OK
-        && text_json(&body, slice_of(why)) == ERR_OK
-        && buf_printf(&body, ",\"name\":\"sinkd\",\"status\":\"%s\",\"version\":\"%s\"}\n",
-                      ill ? "fail" : "pass", info_api_version)
-               == ERR_OK)
+    if (buf_add_text(&body, "{\"checks\":[],\"message\":") == ERR_OK &&
+        text_json(&body, slice_of(why)) == ERR_OK &&
+        buf_printf(&body, ",\"name\":\"sinkd\",\"status\":\"%s\",\"version\":\"%s\"}\n",
+                   ill ? "fail" : "pass", info_api_version) == ERR_OK)
         a.body = buf_peek(&body);
     server_call_answer(call, &a);
     buf_free(&body);
@@ -89,8 +88,8 @@ sink_ready(struct daemon *daemon, struct server_call *call, struct slice name)
         server_call_error(call, 503, "sink \"%s\" is %s", def->name,
                           runner_status_name(view.runner.status));
     else
-        server_call_answer(call, &(struct http_answer){.status = 200,
-                                                       .body = SLICE("{\"status\":\"pass\"}\n")});
+        server_call_answer(
+            call, &(struct http_answer){.status = 200, .body = SLICE("{\"status\":\"pass\"}\n")});
 }
 
 void
@@ -110,6 +109,6 @@ info_api_ready(struct server_call *call)
     else if (http_request_has_param(request, "sink"))
         sink_ready(daemon, call, http_request_param(request, "sink"));
     else
-        server_call_answer(call, &(struct http_answer){.status = 200,
-                                                       .body = SLICE("{\"status\":\"pass\"}\n")});
+        server_call_answer(
+            call, &(struct http_answer){.status = 200, .body = SLICE("{\"status\":\"pass\"}\n")});
 }

@@ -72,11 +72,13 @@ histogram(struct page *p, const char *name, const char *labels, const struct his
 
     for (int i = 0; i < HISTOGRAM_BUCKETS; i++) {
         sum += h->buckets[i];
-        put(p, PREFIX "%s_bucket{%sle=\"%s\"} %" PRIu64 "\n", name, labels, histogram_bounds[i], sum);
+        put(p, PREFIX "%s_bucket{%sle=\"%s\"} %" PRIu64 "\n", name, labels, histogram_bounds[i],
+            sum);
     }
     put(p, PREFIX "%s_bucket{%sle=\"+Inf\"} %" PRIu64 "\n", name, labels, h->count);
     if (labels[0] == 0) {
-        put(p, PREFIX "%s_sum %" PRIu64 ".%06" PRIu64 "\n", name, h->sum_us / 1000000, h->sum_us % 1000000);
+        put(p, PREFIX "%s_sum %" PRIu64 ".%06" PRIu64 "\n", name, h->sum_us / 1000000,
+            h->sum_us % 1000000);
         put(p, PREFIX "%s_count %" PRIu64 "\n", name, h->count);
         return;
     }
@@ -146,7 +148,8 @@ put_sink_figures(struct page *p, const struct sink_figures *list, size_t count)
         {FILTERED, "sink_filtered_total", "counter", "points that the sink does not take"},
         {RETRIES, "sink_retries_total", "counter", "retries of a delivery"},
         {OLDEST, "sink_oldest_pending_seconds", "gauge", "age of the oldest pending point"},
-        {LAST_SUCCESS, "sink_last_success_timestamp_seconds", "gauge", "when a point was last delivered; 0: never"},
+        {LAST_SUCCESS, "sink_last_success_timestamp_seconds", "gauge",
+         "when a point was last delivered; 0: never"},
     };
 
     for (size_t f = 0; f < sizeof(families) / sizeof(families[0]); f++) {
@@ -236,12 +239,15 @@ static void
 put_ingest(struct page *p, const struct daemon_counters *c)
 {
     plain(p, "write_requests_total", "counter", "requests to the write paths", c->write_requests);
-    plain(p, "write_errors_total", "counter", "of them, those not answered with 204", c->write_errors);
+    plain(p, "write_errors_total", "counter", "of them, those not answered with 204",
+          c->write_errors);
     plain(p, "ingestion_points_total", "counter", "points accepted", c->points);
     plain(p, "suspicious_timestamps_total", "counter",
-          "points accepted with a time before 2000 or more than a day ahead", c->suspicious_timestamps);
+          "points accepted with a time before 2000 or more than a day ahead",
+          c->suspicious_timestamps);
     put_rejected(p, c);
-    head(p, "write_duration_seconds", "histogram", "one write request, from its first byte to its answer");
+    head(p, "write_duration_seconds", "histogram",
+         "one write request, from its first byte to its answer");
     histogram(p, "write_duration_seconds", "", &c->write_seconds);
 }
 
@@ -257,7 +263,8 @@ put_storage(struct page *p, struct daemon *daemon)
     head(p, "commit_duration_seconds", "histogram", "one commit of the log");
     histogram(p, "commit_duration_seconds", "", &stats.commit_seconds);
     plain(p, "storage_used_bytes", "gauge", "bytes of the store in use", usage.used_bytes);
-    plain(p, "storage_size_bytes", "gauge", "bytes that the store may use at most", usage.map_bytes);
+    plain(p, "storage_size_bytes", "gauge", "bytes that the store may use at most",
+          usage.map_bytes);
     plain(p, "storage_expired_points_total", "counter",
           "points deleted for room while no sink needed them", usage.expired_points);
     head(p, "disk_free_bytes", "gauge", "free bytes of the disk under the data folder");

@@ -103,8 +103,7 @@ drop_next(void *arg, enum err result, const struct errinfo *info)
         run_file(p);
     else if (supervisor_drop(p->daemon->supervisor,
                              slice_of(supervisor_at(p->daemon->supervisor, 0)->name), drop_next, p,
-                             &why)
-             != ERR_OK)
+                             &why) != ERR_OK)
         p->done(p->arg, why.text);
 }
 

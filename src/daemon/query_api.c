@@ -19,8 +19,8 @@ struct job {
     size_t at; /* the statement to run next, or that is parked */
     struct query_results results;
     struct query_exec exec;
-    bool by_get;   /* statements that change something are told to use POST */
-    bool resumed;  /* a parked statement is done */
+    bool by_get;  /* statements that change something are told to use POST */
+    bool resumed; /* a parked statement is done */
 
     struct server_ticket ticket; /* of a request */
     enum query_form form;
@@ -124,12 +124,11 @@ warn_of_get(struct job *job, const struct sql_statement *statement)
     if (!job->by_get || !query_exec_changes(statement->kind))
         return;
     buf_init(&text, 4096);
-    if (buf_add_text(&text, "deprecated use of '") == ERR_OK
-        && sql_render(&text, statement,
-                      &(struct sql_render_options){.secrets = SQL_SECRETS_MASKED})
-               == ERR_OK
-        && buf_add_text(&text, "' in a read only context, please use a POST request instead")
-               == ERR_OK)
+    if (buf_add_text(&text, "deprecated use of '") == ERR_OK &&
+        sql_render(&text, statement, &(struct sql_render_options){.secrets = SQL_SECRETS_MASKED}) ==
+            ERR_OK &&
+        buf_add_text(&text, "' in a read only context, please use a POST request instead") ==
+            ERR_OK)
         query_results_message(&job->results, "warning", buf_peek(&text));
     buf_free(&text);
 }

@@ -71,10 +71,9 @@ create_sink(struct query_exec *x, const struct sql_statement *statement)
     }
     warn_if_off(x);
     if (supervisor_create(x->daemon->supervisor, &def,
-                          sql_sink_has(&statement->sink, SQL_CLAUSE_START)
-                              && statement->sink.start == SQL_START_EARLIEST,
-                          change_is_over, x, &info)
-        != ERR_OK)
+                          sql_sink_has(&statement->sink, SQL_CLAUSE_START) &&
+                              statement->sink.start == SQL_START_EARLIEST,
+                          change_is_over, x, &info) != ERR_OK)
         return fail(x, &info);
     return false;
 }
@@ -128,8 +127,7 @@ drop_sink(struct query_exec *x, const struct sql_statement *statement)
         return true;
     if (find_sink(x, statement) == NULL)
         return true;
-    if (supervisor_drop(x->daemon->supervisor, statement->name, change_is_over, x, &info)
-        != ERR_OK)
+    if (supervisor_drop(x->daemon->supervisor, statement->name, change_is_over, x, &info) != ERR_OK)
         return fail(x, &info);
     return false;
 }

@@ -26,7 +26,8 @@ struct query_results {
     struct query_cell *cells; /* private, as the rest */
     size_t cell_count, cell_cap;
     struct buf bytes;
-    enum err err; /* sticky: ERR_NOMEM when a limit was passed; what is there is then not to be sent */
+    enum err
+        err; /* sticky: ERR_NOMEM when a limit was passed; what is there is then not to be sent */
 };
 
 void query_results_init(struct query_results *r);

@@ -88,10 +88,10 @@ all_errors(const struct store_record *record)
 void
 query_show_sinks(struct query_results *r, struct supervisor *s)
 {
-    static const char *const columns[]
-        = {"name",           "type",   "url",         "username",  "password",
-           "format",         "include", "batch_size", "flush_interval", "status",
-           "queue_depth",    "forwarded", "errors",   "last_error", "last_success"};
+    static const char *const columns[] = {
+        "name",        "type",      "url",        "username",       "password",
+        "format",      "include",   "batch_size", "flush_interval", "status",
+        "queue_depth", "forwarded", "errors",     "last_error",     "last_success"};
 
     query_results_series(r, "sinks", columns, COUNT(columns));
     for (size_t i = 0; i < supervisor_count(s); i++) {
@@ -222,8 +222,8 @@ query_show_sink(struct query_results *r, struct supervisor *s, const struct sink
 void
 query_show_ledger(struct query_results *r, struct supervisor *s)
 {
-    static const char *const columns[]
-        = {"sink", "accepted", "forwarded", "filtered", "dead", "dropped", "pending"};
+    static const char *const columns[] = {"sink", "accepted", "forwarded", "filtered",
+                                          "dead", "dropped",  "pending"};
 
     query_results_series(r, "ledger", columns, COUNT(columns));
     for (size_t i = 0; i < supervisor_count(s); i++) {

@@ -39,8 +39,8 @@ static void
 print_report(const struct config_report *report)
 {
     for (size_t i = 0; i < report->count; i++)
-        fprintf(stderr, "%s%s\n", report->notes[i].is_error ? "" : "warning: ",
-                report->notes[i].text);
+        fprintf(stderr, "%s%s\n",
+                report->notes[i].is_error ? "" : "warning: ", report->notes[i].text);
     if (report->errors + report->warnings > report->count)
         fprintf(stderr, "and %zu more\n", report->errors + report->warnings - report->count);
 }

@@ -156,8 +156,8 @@ check_hosts(const struct sink_def *d, const struct config_sink *config, struct e
     for (size_t i = 0; i < url.host_count; i++) {
         struct slice host = url.hosts[i].host;
 
-        if (any_glob(&config->deny_hosts, host)
-            || (config->allow_hosts.count > 0 && !any_glob(&config->allow_hosts, host)))
+        if (any_glob(&config->deny_hosts, host) ||
+            (config->allow_hosts.count > 0 && !any_glob(&config->allow_hosts, host)))
             return errinfo_set(info, ERR_CONFIG,
                                "sink.allow_hosts and sink.deny_hosts do not let sinks send to %.*s",
                                SLICE_PRI(host));
@@ -185,8 +185,7 @@ enum err
 sink_ddl_create(struct sink_def *out, const struct sql_statement *statement,
                 const struct config_sink *config, struct errinfo *info)
 {
-    const struct sink_type *type
-        = sink_types_find(slice_of(sql_words_type(statement->sink.type)));
+    const struct sink_type *type = sink_types_find(slice_of(sql_words_type(statement->sink.type)));
     enum err err;
 
     if (slice_find(statement->name, 0) < statement->name.n)
@@ -223,8 +222,8 @@ sink_ddl_option_is_public(const struct sql_statement *statement, struct slice ke
     const struct option *o;
 
     for (size_t t = 0; (type = sink_types_at(t)) != NULL; t++) {
-        if (sql_sink_has(&statement->sink, SQL_CLAUSE_TYPE)
-            && !slice_eq_nocase(slice_of(type->name), slice_of(sql_words_type(statement->sink.type))))
+        if (sql_sink_has(&statement->sink, SQL_CLAUSE_TYPE) &&
+            !slice_eq_nocase(slice_of(type->name), slice_of(sql_words_type(statement->sink.type))))
             continue;
         for (size_t i = 0; (o = sink_options_at(type, i)) != NULL; i++) {
             if (slice_eq_nocase(slice_of(o->name), key))

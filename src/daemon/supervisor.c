@@ -47,8 +47,8 @@ supervisor_start_runner(struct supervisor *s, struct entry *e)
     struct errinfo info;
     struct log_line line = {.event = "failed", .sink = e->def.name, .error = info.text};
 
-    if (!s->config.config->sink.enabled || s->stopping || e->runner != NULL
-        || is_leaving(s, e->def.name))
+    if (!s->config.config->sink.enabled || s->stopping || e->runner != NULL ||
+        is_leaving(s, e->def.name))
         return;
     if (runner_start(&e->runner, &e->def, &s->runner_config, &info) != ERR_OK) {
         e->runner = NULL;
@@ -219,8 +219,8 @@ supervisor_oldest_age(struct supervisor *s, const struct sink_def *def, int64_t 
 {
     struct store_record record;
 
-    return committer_record(s->config.committer, def->id, &record, NULL) == ERR_OK
-           && store_age(s->reader, record.cursor, age_ms);
+    return committer_record(s->config.committer, def->id, &record, NULL) == ERR_OK &&
+           store_age(s->reader, record.cursor, age_ms);
 }
 
 /* ---- start and stop ------------------------------------------------------------------------------------ */
@@ -231,8 +231,8 @@ supervisor_may_lose(const struct supervisor *s, const struct sink_def *def)
     enum { INHERIT, REJECT, DROP_OLDEST };
     int64_t choice = sink_def_number(def, "on_full");
 
-    return choice == DROP_OLDEST
-           || (choice == INHERIT && s->config.config->storage.on_full == CONFIG_DROP_OLDEST);
+    return choice == DROP_OLDEST ||
+           (choice == INHERIT && s->config.config->storage.on_full == CONFIG_DROP_OLDEST);
 }
 
 struct loading {
@@ -395,7 +395,8 @@ supervisor_refresh(struct supervisor *s, struct entry *e)
     if (e->runner == NULL)
         supervisor_start_runner(s, e);
     else if (runner_alter(e->runner, &e->def) != ERR_OK)
-        log_event(LOG_ERROR, &line, "no memory for the changed definition; it applies at the next start");
+        log_event(LOG_ERROR, &line,
+                  "no memory for the changed definition; it applies at the next start");
 }
 
 void

@@ -104,8 +104,9 @@ prepare(struct supervisor *s, struct sink_def *def, struct entry **out, struct e
     if (e == NULL || set_key(s, slice_of(def->name)) != ERR_OK)
         err = errinfo_set(info, ERR_NOMEM, "no memory for sink \"%.60s\"", def->name);
     else if (sink_codec_encode(def, &s->value) != ERR_OK)
-        err = errinfo_set(info, ERR_RANGE, "the definition of sink \"%.60s\" is larger than %u bytes",
-                          def->name, DEFINITION_MAX);
+        err =
+            errinfo_set(info, ERR_RANGE, "the definition of sink \"%.60s\" is larger than %u bytes",
+                        def->name, DEFINITION_MAX);
     if (err != ERR_OK) {
         sink_def_free(def);
         mem_free(e);
@@ -125,8 +126,8 @@ refuse(struct sink_def *def, struct errinfo *info)
 }
 
 enum err
-supervisor_create(struct supervisor *s, struct sink_def *def, bool earliest,
-                  supervisor_done *done, void *arg, struct errinfo *info)
+supervisor_create(struct supervisor *s, struct sink_def *def, bool earliest, supervisor_done *done,
+                  void *arg, struct errinfo *info)
 {
     struct entry *e;
     enum err err;
@@ -145,7 +146,8 @@ supervisor_create(struct supervisor *s, struct sink_def *def, bool earliest,
     if (err != ERR_OK)
         return err;
     s->next_id++;
-    s->ops[0] = (struct committer_op){.kind = COMMITTER_PUT, .key = buf_peek(&s->key), .value = buf_peek(&s->value)};
+    s->ops[0] = (struct committer_op){
+        .kind = COMMITTER_PUT, .key = buf_peek(&s->key), .value = buf_peek(&s->value)};
     s->ops[1] = (struct committer_op){.kind = COMMITTER_SINK_CREATE,
                                       .sink = e->def.id,
                                       .earliest = earliest,
@@ -167,9 +169,11 @@ supervisor_replace(struct supervisor *s, struct sink_def *def, supervisor_done *
     err = prepare(s, def, &e, info);
     if (err != ERR_OK)
         return err;
-    s->ops[0] = (struct committer_op){.kind = COMMITTER_PUT, .key = buf_peek(&s->key), .value = buf_peek(&s->value)};
-    s->ops[1] = (struct committer_op){
-        .kind = COMMITTER_SINK_POLICY, .sink = e->def.id, .may_lose = supervisor_may_lose(s, &e->def)};
+    s->ops[0] = (struct committer_op){
+        .kind = COMMITTER_PUT, .key = buf_peek(&s->key), .value = buf_peek(&s->value)};
+    s->ops[1] = (struct committer_op){.kind = COMMITTER_SINK_POLICY,
+                                      .sink = e->def.id,
+                                      .may_lose = supervisor_may_lose(s, &e->def)};
     begin_change(s, CHANGE_REPLACE, e, 2, done, arg);
     return ERR_OK;
 }

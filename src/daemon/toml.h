@@ -43,7 +43,7 @@ struct toml_item {
 };
 
 /* The longest name of a table or key, the most text of one value, decoded. */
-#define TOML_NAME_MAX  64
+#define TOML_NAME_MAX 64
 #define TOML_VALUE_MAX 65536
 
 struct toml_reader {

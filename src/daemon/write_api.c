@@ -162,8 +162,8 @@ write_api_head(struct server_call *call)
     else if (precision_parse(precision, &w->precision) != ERR_OK)
         server_call_error(call, 400, "invalid precision \"%.*s\" (use n, u, ms, s, m or h)",
                           (int)(precision.n > 40 ? 40 : precision.n), (const char *)precision.p);
-    else if (check_consistency(call)
-             && take_names(w, call, database, http_request_param(request, "rp")))
+    else if (check_consistency(call) &&
+             take_names(w, call, database, http_request_param(request, "rp")))
         accept_write(w, call);
 }
 
@@ -171,9 +171,9 @@ write_api_head(struct server_call *call)
 static bool
 precision_v2(struct slice text, enum precision *out)
 {
-    return precision_parse(text, out) == ERR_OK && !slice_eq(text, SLICE("m"))
-           && !slice_eq(text, SLICE("h")) && !slice_eq(text, SLICE("n"))
-           && !slice_eq(text, SLICE("u"));
+    return precision_parse(text, out) == ERR_OK && !slice_eq(text, SLICE("m")) &&
+           !slice_eq(text, SLICE("h")) && !slice_eq(text, SLICE("n")) &&
+           !slice_eq(text, SLICE("u"));
 }
 
 void

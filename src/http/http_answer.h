@@ -32,7 +32,7 @@ struct http_env {
     bool (*admit)(void *ctx, size_t have, size_t more);
     void (*release)(void *ctx, size_t n);
     void *ctx;
-    struct recycle bodies;      /* memory of bodies that are over; its owner may free it at any time */
+    struct recycle bodies; /* memory of bodies that are over; its owner may free it at any time */
     struct gzip_reader *spare;  /* private: kept between bodies */
     struct gzip_writer *writer; /* private: opened when first needed */
 };

@@ -53,8 +53,9 @@ refuse_size(struct http_content *c, bool close)
     int status = refuse(c, 413, "Request Entity Too Large", close);
 
     if (c->max == c->env->limit && c->env->limit_words != NULL)
-        (void)snprintf(c->why, sizeof(c->why), "Request Entity Too Large: the limit is %zu bytes (%s)",
-                       c->max, c->env->limit_words);
+        (void)snprintf(c->why, sizeof(c->why),
+                       "Request Entity Too Large: the limit is %zu bytes (%s)", c->max,
+                       c->env->limit_words);
     return status;
 }
 

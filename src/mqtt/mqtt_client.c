@@ -20,7 +20,7 @@ struct mqtt_client {
     struct mqtt_client_config config;
     struct stream *stream; /* NULL: no connection */
     struct buf in, out;
-    size_t skip;           /* bytes of a payload that nobody wants, still to come */
+    size_t skip; /* bytes of a payload that nobody wants, still to come */
     uint8_t refusal;
     int64_t last_sent_ms, last_read_ms;
     int64_t pong_by_ms; /* DEADLINE_NEVER: no PINGREQ is out */
@@ -84,8 +84,8 @@ mqtt_client_disconnect(struct mqtt_client *c)
         buf_clear(&c->out);
         wr_init(&w, &c->out);
         mqtt_packet_empty(&w, MQTT_DISCONNECT);
-        if (wr_done(&w) == ERR_OK
-            && mqtt_client_flush(c, clock_after(now_ms(c), GOODBYE_MS), NULL) != ERR_OK)
+        if (wr_done(&w) == ERR_OK &&
+            mqtt_client_flush(c, clock_after(now_ms(c), GOODBYE_MS), NULL) != ERR_OK)
             return;
     }
     mqtt_client_drop(c);
@@ -223,7 +223,8 @@ static enum err
 no_connack(enum err err, struct errinfo *info)
 {
     if (err == ERR_EOF)
-        return errinfo_set(info, err, "the broker closed the connection on CONNECT, without an answer");
+        return errinfo_set(info, err,
+                           "the broker closed the connection on CONNECT, without an answer");
     if (err == ERR_TIMEOUT)
         return errinfo_set(info, err, "the broker did not answer CONNECT in time");
     return err;
@@ -256,10 +257,8 @@ enum err
 mqtt_client_connect(struct mqtt_client *c, bool clean_session, bool *session_present,
                     int64_t deadline, struct errinfo *info)
 {
-    struct stream_target target = {.host = c->config.host,
-                                   .port = c->config.port,
-                                   .tls = c->config.tls,
-                                   .quick_ack = true};
+    struct stream_target target = {
+        .host = c->config.host, .port = c->config.port, .tls = c->config.tls, .quick_ack = true};
     enum err err;
 
     assert(c->stream == NULL);
@@ -345,8 +344,8 @@ take_other(struct mqtt_client *c, const struct mqtt_packet *packet, struct errin
 static bool
 is_for_caller(const struct mqtt_packet *packet)
 {
-    return packet->type == MQTT_PUBACK || packet->type == MQTT_PUBREC
-           || packet->type == MQTT_PUBCOMP;
+    return packet->type == MQTT_PUBACK || packet->type == MQTT_PUBREC ||
+           packet->type == MQTT_PUBCOMP;
 }
 
 /* Send what waits and read some: until the caller's deadline, or what the keep-alive asks for first. */

@@ -30,12 +30,13 @@ struct mqtt_client_config {
     uint16_t port;
     const struct tls_client *tls; /* NULL: plain TCP */
     struct mqtt_connect hello;    /* but for clean_session, which each connect says */
-    int64_t timeout_ms;           /* longest wait for a PINGRESP, and for a write of the client's own */
-    size_t out_max;               /* most bytes that may wait to be flushed */
+    int64_t timeout_ms; /* longest wait for a PINGRESP, and for a write of the client's own */
+    size_t out_max;     /* most bytes that may wait to be flushed */
 };
 
 /* mqtt_client_open(out, config): no network yet. ERR_NOMEM. */
-enum err mqtt_client_open(struct mqtt_client **out, const struct mqtt_client_config *config) MUST_USE;
+enum err mqtt_client_open(struct mqtt_client **out,
+                          const struct mqtt_client_config *config) MUST_USE;
 
 /* mqtt_client_close(c): as mqtt_client_drop, and free it. NULL does nothing. */
 void mqtt_client_close(struct mqtt_client *c);

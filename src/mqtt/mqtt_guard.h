@@ -16,14 +16,14 @@
 #include <stdint.h>
 
 struct mqtt_guard {
-    size_t taken;            /* bytes of the largest packet that the broker answered; 0: none yet */
-    bool careful;            /* it has closed on something larger */
-    unsigned strikes;        /* closes on the present packet alone */
-    unsigned blind;          /* packets refused in a row before any was taken */
-    size_t refused;          /* the smallest packet refused since one larger was taken; 0: none */
-    unsigned refusals;       /* how many such */
-    int64_t forget_at_ms;    /* when that is no longer believed */
-    unsigned short_lives;    /* connections in a row that the broker closed soon */
+    size_t taken;         /* bytes of the largest packet that the broker answered; 0: none yet */
+    bool careful;         /* it has closed on something larger */
+    unsigned strikes;     /* closes on the present packet alone */
+    unsigned blind;       /* packets refused in a row before any was taken */
+    size_t refused;       /* the smallest packet refused since one larger was taken; 0: none */
+    unsigned refusals;    /* how many such */
+    int64_t forget_at_ms; /* when that is no longer believed */
+    unsigned short_lives; /* connections in a row that the broker closed soon */
     int64_t connected_at_ms;
 };
 

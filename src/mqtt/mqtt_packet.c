@@ -30,8 +30,8 @@ mqtt_packet_is_string(struct slice s)
         size_t n = text_utf8(s);
         uint32_t c = n == 0 ? 0 : code_point(s.p, n);
 
-        if (c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0xfdd0 && c <= 0xfdef)
-            || (c & 0xfffe) == 0xfffe)
+        if (c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0xfdd0 && c <= 0xfdef) ||
+            (c & 0xfffe) == 0xfffe)
             return false;
         s = slice_from(s, n);
     }
@@ -41,8 +41,8 @@ mqtt_packet_is_string(struct slice s)
 bool
 mqtt_packet_is_topic(struct slice s)
 {
-    return s.n > 0 && slice_find(s, '+') == s.n && slice_find(s, '#') == s.n
-           && mqtt_packet_is_string(s);
+    return s.n > 0 && slice_find(s, '+') == s.n && slice_find(s, '#') == s.n &&
+           mqtt_packet_is_string(s);
 }
 
 const char *

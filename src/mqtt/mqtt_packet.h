@@ -41,9 +41,9 @@ enum mqtt_type {
 
 /* Section 3.1. Texts are UTF-8 as mqtt_packet_is_string says; empty slices with p == NULL are absent. */
 struct mqtt_connect {
-    struct slice client_id; /* may be empty, if clean_session */
-    struct slice username;  /* absent: none */
-    struct slice password;  /* any bytes; needs a username */
+    struct slice client_id;    /* may be empty, if clean_session */
+    struct slice username;     /* absent: none */
+    struct slice password;     /* any bytes; needs a username */
     struct slice will_topic;   /* absent: no will */
     struct slice will_payload; /* any bytes */
     uint8_t will_qos;
@@ -80,13 +80,13 @@ size_t mqtt_packet_publish_bytes(size_t topic, uint8_t qos, size_t payload);
 /* A packet of the broker. */
 struct mqtt_packet {
     enum mqtt_type type;
-    uint16_t id;           /* PUBACK, PUBREC, PUBREL, PUBCOMP, a PUBLISH with qos > 0 */
-    bool session_present;  /* CONNACK */
-    uint8_t code;          /* CONNACK: 0 accepted; mqtt_packet_refusal() has the others */
-    uint8_t qos;           /* PUBLISH */
-    bool dup, retain;      /* PUBLISH */
-    struct slice topic;    /* PUBLISH: in the input */
-    size_t payload_bytes;  /* PUBLISH: behind what was used; to be passed over */
+    uint16_t id;          /* PUBACK, PUBREC, PUBREL, PUBCOMP, a PUBLISH with qos > 0 */
+    bool session_present; /* CONNACK */
+    uint8_t code;         /* CONNACK: 0 accepted; mqtt_packet_refusal() has the others */
+    uint8_t qos;          /* PUBLISH */
+    bool dup, retain;     /* PUBLISH */
+    struct slice topic;   /* PUBLISH: in the input */
+    size_t payload_bytes; /* PUBLISH: behind what was used; to be passed over */
 };
 
 /*

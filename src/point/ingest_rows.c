@@ -119,7 +119,8 @@ ingest_rows_next(struct ingest *in, struct lineproto_point *point, struct linepr
     ingest_parts_tags(in, members[ROW_TAGS], &l);
     put_fields(in, members[ROW_FIELDS], &l);
     rd_init(&time, members[ROW_TIMESTAMP]);
-    if (members[ROW_TIMESTAMP].n > 0 && l.fields > l.key) /* else it would be taken for the fields */
+    if (members[ROW_TIMESTAMP].n > 0 &&
+        l.fields > l.key) /* else it would be taken for the fields */
         ingest_parts_time(in, &time, &l);
     return ingest_parts_judge(in, &l, point, bad);
 }

@@ -55,7 +55,7 @@ struct pass {
     struct sink *sink;
     struct round *round;
     struct delivery_memory *memory;
-    size_t suspects; /* refused in this pass on nobody's word but a lone request's refusal */
+    size_t suspects;    /* refused in this pass on nobody's word but a lone request's refusal */
     struct errinfo why; /* of the last suspect */
     bool begun;         /* a request was made */
 };
@@ -70,8 +70,8 @@ refused(struct pass *p, struct ranges *todo, struct range at, const struct outco
 
     assert(bad.from >= at.from && bad.to <= at.to && open > 0);
     if (open > 1) {
-        if (outcome->what == DELIVERY_TOO_LARGE
-            && (p->memory->learned_points == 0 || open / 2 < p->memory->learned_points))
+        if (outcome->what == DELIVERY_TOO_LARGE &&
+            (p->memory->learned_points == 0 || open / 2 < p->memory->learned_points))
             p->memory->learned_points = open / 2;
         push_halves(todo, p->round, at, bad, open);
         return;
@@ -86,8 +86,7 @@ refused(struct pass *p, struct ranges *todo, struct range at, const struct outco
 }
 
 static enum err
-deliver_range(struct pass *p, size_t from, size_t to, struct outcome *outcome,
-              struct errinfo *info)
+deliver_range(struct pass *p, size_t from, size_t to, struct outcome *outcome, struct errinfo *info)
 {
     struct ranges todo = {.count = 0};
 

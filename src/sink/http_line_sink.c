@@ -87,8 +87,8 @@ static bool
 same_target(const struct http_line *line, const struct batch_point *first,
             const struct batch_point *point)
 {
-    return http_post_one_target(line->post)
-           || (slice_eq(first->database, point->database) && slice_eq(first->policy, point->policy));
+    return http_post_one_target(line->post) ||
+           (slice_eq(first->database, point->database) && slice_eq(first->policy, point->policy));
 }
 
 /*
@@ -107,8 +107,9 @@ fill_body(struct http_line *line, const struct round *round, size_t from, size_t
 
         if (!round_is_open(round, i) || !same_target(line, &first, &point))
             continue;
-        if (point_put_line(&line->body, point.line, point.timestamp_ns, line->precision) != ERR_OK
-            || buf_add_byte(&line->body, '\n') != ERR_OK)
+        if (point_put_line(&line->body, point.line, point.timestamp_ns, line->precision) !=
+                ERR_OK ||
+            buf_add_byte(&line->body, '\n') != ERR_OK)
             return ERR_NOMEM;
         if (buf_len(&line->body) > line->max_bytes && before > 0) {
             buf_cut(&line->body, before);

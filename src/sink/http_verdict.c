@@ -25,8 +25,7 @@ http_verdict_parse(struct http_success *out, struct slice list, struct errinfo *
 static bool
 confirms(const struct http_success *success, int status)
 {
-    return status >= 0 && status < 600
-           && (success->bits[status / 8] & (1u << (status % 8))) != 0;
+    return status >= 0 && status < 600 && (success->bits[status / 8] & (1u << (status % 8))) != 0;
 }
 
 static bool
@@ -60,7 +59,7 @@ outcome_of(enum delivery what, enum store_error_kind kind, int64_t retry_after_m
 
 struct outcome
 http_verdict_of(const struct http_success *success, int status, int64_t retry_after_ms,
-             struct slice body)
+                struct slice body)
 {
     struct outcome o;
 

@@ -24,6 +24,6 @@ enum err http_verdict_parse(struct http_success *out, struct slice list,
 /* http_verdict_of(success, status, retry_after_ms, body): the outcome of an answer; ${retry_after_ms} is -1 where none
  * was given. */
 struct outcome http_verdict_of(const struct http_success *success, int status,
-                            int64_t retry_after_ms, struct slice body);
+                               int64_t retry_after_ms, struct slice body);
 
 #endif

@@ -167,8 +167,8 @@ place_of(const struct message_set *set, struct slice text)
     for (;; i = (i + 1) & (set->index_cap - 1)) {
         struct message_text *place = &set->index[i];
 
-        if (place->n == 0
-            || slice_eq(text, slice_make(buf_peek(&set->texts).p + place->at, place->n)))
+        if (place->n == 0 ||
+            slice_eq(text, slice_make(buf_peek(&set->texts).p + place->at, place->n)))
             return place;
     }
 }
@@ -243,8 +243,8 @@ join(const struct message_form *form, const struct round *round, size_t i, size_
 {
     size_t before = buf_len(out), closing = form->mode == MESSAGE_JSON_ARRAY ? 1 : 0;
 
-    if (put_next(form, round, i, false, out) == ERR_OK
-        && buf_len(out) - start + closing <= form->max_bytes)
+    if (put_next(form, round, i, false, out) == ERR_OK &&
+        buf_len(out) - start + closing <= form->max_bytes)
         return true;
     buf_cut(out, before);
     return false;

@@ -80,7 +80,8 @@ struct message {
 
 /* message_next(set, round, from, to): the index of the first point of [from, to) that is open and in no
  * message; ${to}: none. */
-size_t message_next(const struct message_set *set, const struct round *round, size_t from, size_t to);
+size_t message_next(const struct message_set *set, const struct round *round, size_t from,
+                    size_t to);
 
 /*
  * message_build(form, set, round, from, to, out, message):

@@ -18,11 +18,11 @@ struct pass {
     struct mqtt_publisher *p;
     struct round *round;
     size_t from, to;
-    size_t next;           /* points before it are in a message, or have a verdict */
-    bool refused;          /* point ${next} cannot be published: the next two say why */
+    size_t next;  /* points before it are in a message, or have a verdict */
+    bool refused; /* point ${next} cannot be published: the next two say why */
     struct outcome verdict;
     struct errinfo why;
-    int64_t answer_by_ms;  /* no answer until then: the link is dead */
+    int64_t answer_by_ms; /* no answer until then: the link is dead */
     struct outcome *outcome;
     struct errinfo *info;
 };
@@ -88,16 +88,18 @@ too_large(struct pass *pass, size_t i, size_t bytes)
     struct errinfo info;
 
     if (guard->taken > 0) {
-        errinfo_set(&info, ERR_DENIED,
-                    "the broker closes the connection when it gets a message of %zu bytes; it has taken %zu",
-                    bytes, guard->taken);
+        errinfo_set(
+            &info, ERR_DENIED,
+            "the broker closes the connection when it gets a message of %zu bytes; it has taken %zu",
+            bytes, guard->taken);
         refuse(pass, i, DELIVERY_TOO_LARGE, &info);
         return;
     }
-    errinfo_set(&info, ERR_DENIED,
-                "the broker closes the connection when it gets a message (%zu bytes): too large, or a topic "
-                "it does not allow?",
-                bytes);
+    errinfo_set(
+        &info, ERR_DENIED,
+        "the broker closes the connection when it gets a message (%zu bytes): too large, or a topic "
+        "it does not allow?",
+        bytes);
     refuse(pass, i, mqtt_guard_blind(guard) ? DELIVERY_TARGET : DELIVERY_REJECTED, &info);
 }
 
@@ -112,8 +114,8 @@ give_up(struct pass *pass)
     size_t open = 0, last = refused.from;
 
     for (size_t i = 0; (behind = mqtt_inflight_at(p->inflight, i)) != NULL; i++) {
-        if (!behind->orphan
-            && (behind->state == MQTT_STATE_SENT || behind->state == MQTT_STATE_RESEND))
+        if (!behind->orphan &&
+            (behind->state == MQTT_STATE_SENT || behind->state == MQTT_STATE_RESEND))
             message_release(&p->set, behind->from, behind->to);
     }
     mqtt_inflight_forget_from(p->inflight, m);
@@ -149,15 +151,17 @@ ended(struct pass *pass, enum err err)
     bool silent = err == ERR_TIMEOUT;
 
     outcome_is(pass->outcome, DELIVERY_TRANSIENT,
-               silent ? STORE_ERROR_TIMEOUT
-                      : err == ERR_BAD || err == ERR_NOMEM ? STORE_ERROR_PROTOCOL : STORE_ERROR_CONNECT);
+               silent                               ? STORE_ERROR_TIMEOUT
+               : err == ERR_BAD || err == ERR_NOMEM ? STORE_ERROR_PROTOCOL
+                                                    : STORE_ERROR_CONNECT);
     if (p->qos == 0)
         release_unwritten(pass);
     if (err == ERR_STOP)
         return err;
     if (mqtt_client_connected(p->client)) {
         if (silent)
-            errinfo_set(pass->info, err, "the broker left %zu messages without an answer for %lld ms",
+            errinfo_set(pass->info, err,
+                        "the broker left %zu messages without an answer for %lld ms",
                         mqtt_inflight_waiting(p->inflight), (long long)p->timeout_ms);
         mqtt_client_drop(p->client);
     }
@@ -415,9 +419,8 @@ look(struct pass *pass)
 static bool
 has_answers(const struct mqtt_publisher *p)
 {
-    return mqtt_inflight_waiting(p->inflight) == 0
-           || (mqtt_inflight_unanswered(p->inflight) == 0
-               && mqtt_inflight_next_due(p->inflight) != NULL);
+    return mqtt_inflight_waiting(p->inflight) == 0 || (mqtt_inflight_unanswered(p->inflight) == 0 &&
+                                                       mqtt_inflight_next_due(p->inflight) != NULL);
 }
 
 /* Send and take answers over one connection until all is resolved, or what was sent is when another
@@ -447,8 +450,7 @@ exchange(struct pass *pass)
             return ERR_STOP;
         if (more && !yields)
             continue;
-        if (mqtt_inflight_waiting(p->inflight) == 0
-            && (pass->refused || pass->next == pass->to))
+        if (mqtt_inflight_waiting(p->inflight) == 0 && (pass->refused || pass->next == pass->to))
             return pass->refused ? ERR_DENIED : ERR_OK;
         if (p->qos > 0)
             err = take_answers(pass);
@@ -479,7 +481,8 @@ enum err
 mqtt_publish_deliver(struct mqtt_publisher *p, struct round *round, size_t from, size_t to,
                      struct outcome *outcome, struct errinfo *info)
 {
-    struct pass pass = {.p = p, .round = round, .from = from, .to = to, .outcome = outcome, .info = info};
+    struct pass pass = {
+        .p = p, .round = round, .from = from, .to = to, .outcome = outcome, .info = info};
     enum err err;
 
     outcome_is(outcome, DELIVERY_TRANSIENT, STORE_ERROR_PROTOCOL);

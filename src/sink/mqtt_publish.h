@@ -40,9 +40,9 @@ struct mqtt_publisher {
     struct mqtt_guard guard;
     struct message_set set;
     struct buf topic_text, payload; /* of the message under way */
-    size_t join_limit;              /* most bytes of a joined message that the broker let pass; 0: not known */
-    bool alone;                     /* a message that had to go alone waits for its answer */
-    bool purged;                    /* an old session of this client identifier is gone */
+    size_t join_limit; /* most bytes of a joined message that the broker let pass; 0: not known */
+    bool alone;        /* a message that had to go alone waits for its answer */
+    bool purged;       /* an old session of this client identifier is gone */
 };
 
 /* mqtt_publish_init(p): the private part; the rest is zeroed. mqtt_publish_free(p). */

@@ -74,11 +74,11 @@ mqtt_publish_connect(struct mqtt_publisher *p, int64_t deadline, struct outcome 
         return ERR_OK;
     if (mqtt_guard_kicked(&p->guard)) {
         outcome_is(outcome, DELIVERY_TARGET, STORE_ERROR_TARGET);
-        return errinfo_set(info, ERR_BUSY,
-                           "the broker closes each connection within seconds: does another client use the "
-                           "client_id '%.*s'?",
-                           p->client_id.n > 60 ? 60 : (int)p->client_id.n,
-                           (const char *)p->client_id.p);
+        return errinfo_set(
+            info, ERR_BUSY,
+            "the broker closes each connection within seconds: does another client use the "
+            "client_id '%.*s'?",
+            p->client_id.n > 60 ? 60 : (int)p->client_id.n, (const char *)p->client_id.p);
     }
     err = dial(p, deadline, info);
     if (err == ERR_OK) {
@@ -114,16 +114,16 @@ mqtt_publish_blame(struct mqtt_publisher *p, enum err err, const struct errinfo 
 /* ---- answers ---------------------------------------------------------------------------------------- */
 
 enum err
-mqtt_publish_answer(struct mqtt_publisher *p, struct round *round,
-                    const struct mqtt_packet *packet, struct errinfo *info)
+mqtt_publish_answer(struct mqtt_publisher *p, struct round *round, const struct mqtt_packet *packet,
+                    struct errinfo *info)
 {
     struct mqtt_message m;
     enum mqtt_effect effect;
     struct wr w;
 
     if (mqtt_inflight_answer(p->inflight, packet->type, packet->id, &m, &effect) != ERR_OK)
-        return errinfo_set(info, ERR_BAD, "the broker's answer to message %u does not fit its state",
-                           packet->id);
+        return errinfo_set(info, ERR_BAD,
+                           "the broker's answer to message %u does not fit its state", packet->id);
     if (m.id != 0)
         mqtt_guard_taken(&p->guard, m.bytes);
     if (effect == MQTT_EFFECT_RELEASE) {
@@ -161,5 +161,6 @@ mqtt_publish_idle(struct mqtt_publisher *p, int64_t until, struct errinfo *info)
     }
     mqtt_client_drop(p->client);
     (void)mqtt_publish_blame(p, err, info);
-    return err == ERR_EOF || err == ERR_TIMEOUT ? ERR_IO : err; /* it is to be dialled again at once */
+    return err == ERR_EOF || err == ERR_TIMEOUT ? ERR_IO
+                                                : err; /* it is to be dialled again at once */
 }

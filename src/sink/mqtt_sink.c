@@ -17,7 +17,8 @@
 
 static const struct option options[] = {
     {"qos", OPTION_NUMBER, "1", 0, 2, NULL, "quality of service"},
-    {"retain", OPTION_BOOL, "false", 0, 0, NULL, "have the broker keep the last message of a topic"},
+    {"retain", OPTION_BOOL, "false", 0, 0, NULL,
+     "have the broker keep the last message of a topic"},
     {"client_id", OPTION_TEXT, NULL, 1, 200, NULL, "client identifier; default sinkd-NODE-SINK"},
     {"keepalive", OPTION_DURATION, "60s", 0, 65535000, NULL, "longest silence on the connection"},
     {"max_inflight", OPTION_NUMBER, "20", 1, 65535, NULL, "messages that wait for their answers"},
@@ -25,8 +26,7 @@ static const struct option options[] = {
      "forget the session at each connect; default true, false with qos 2"},
     {"will_topic", OPTION_TEXT, NULL, 1, 65535, NULL, "topic of the will message"},
     {"will_payload", OPTION_TEXT, NULL, 0, 65535, NULL, "the will message"},
-    {"batch_mode", OPTION_CHOICE, "individual", 0, 0, MESSAGE_MODES,
-     "what one message holds"},
+    {"batch_mode", OPTION_CHOICE, "individual", 0, 0, MESSAGE_MODES, "what one message holds"},
     {"max_message_bytes", OPTION_NUMBER, "100000", 100, 268435455, NULL,
      "most bytes of a joined message"},
 };
@@ -83,16 +83,19 @@ static enum err
 check_texts(const struct sink_def *def, struct errinfo *info)
 {
     if (!mqtt_packet_is_string(sink_def_text(def, "client_id")))
-        return errinfo_set(info, ERR_CONFIG, "option client_id takes UTF-8 without control characters");
-    if (sink_def_is_set(def, "will_topic")
-        && !mqtt_packet_is_topic(sink_def_text(def, "will_topic")))
         return errinfo_set(info, ERR_CONFIG,
-                           "option will_topic takes UTF-8 without control characters and without + and #");
+                           "option client_id takes UTF-8 without control characters");
+    if (sink_def_is_set(def, "will_topic") &&
+        !mqtt_packet_is_topic(sink_def_text(def, "will_topic")))
+        return errinfo_set(
+            info, ERR_CONFIG,
+            "option will_topic takes UTF-8 without control characters and without + and #");
     if (sink_def_is_set(def, "will_payload") && !sink_def_is_set(def, "will_topic"))
         return errinfo_set(info, ERR_CONFIG, "option will_payload needs will_topic beside it");
     if (def->username != NULL && !mqtt_packet_is_string(slice_of(def->username)))
-        return errinfo_set(info, ERR_CONFIG,
-                           "USERNAME is longer than 65,535 bytes or no UTF-8 without control characters");
+        return errinfo_set(
+            info, ERR_CONFIG,
+            "USERNAME is longer than 65,535 bytes or no UTF-8 without control characters");
     return ERR_OK;
 }
 
@@ -228,8 +231,8 @@ set_options(struct mqtt_publisher *p, const struct sink_def *def)
 {
     p->qos = (uint8_t)sink_def_number(def, "qos");
     p->retain = sink_def_bool(def, "retain");
-    p->clean_session = sink_def_is_set(def, "clean_session") ? sink_def_bool(def, "clean_session")
-                                                             : p->qos < 2;
+    p->clean_session =
+        sink_def_is_set(def, "clean_session") ? sink_def_bool(def, "clean_session") : p->qos < 2;
     p->timeout_ms = sink_def_number(def, "timeout");
     p->form = message_form_of(def);
 }

@@ -42,7 +42,7 @@ struct option_table {
 
 /* A value. ${text} is it as it was written (also of what is no secret: one way to keep and wipe). */
 struct option_value {
-    bool set; /* given by the user; else the default */
+    bool set;       /* given by the user; else the default */
     int64_t number; /* BOOL 0 or 1, NUMBER, DURATION in ms, CHOICE its index */
     struct secret text;
 };

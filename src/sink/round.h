@@ -26,7 +26,7 @@ struct round {
     struct batch points;
     uint8_t *verdicts; /* enum verdict, one a point */
     size_t verdicts_cap;
-    size_t counted;    /* leading points that a step has counted already */
+    size_t counted; /* leading points that a step has counted already */
 };
 
 /* round_init(r): empty, no memory yet. round_clear keeps the memory, round_free gives it back. */

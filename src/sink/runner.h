@@ -29,7 +29,7 @@ struct runner_config {
     struct backoff_limits backoff;
     uint64_t default_batch_size;
     int64_t default_flush_interval_ms;
-    int64_t cursor_delay_ms; /* 0: a step is committed before the next round */
+    int64_t cursor_delay_ms;  /* 0: a step is committed before the next round */
     void (*ended)(void *arg); /* called on the runner's thread as its last act */
     void *arg;
 };

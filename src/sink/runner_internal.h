@@ -36,14 +36,14 @@ struct runner {
     enum phase phase;
     struct sink_def def;
     struct sink_env env;
-    struct sink *sink;     /* NULL: not opened */
+    struct sink *sink; /* NULL: not opened */
     bool connected;
-    bool dormant;          /* the peer closed an idle connection: dial again when there is work */
+    bool dormant; /* the peer closed an idle connection: dial again when there is work */
     struct runner_round round;
     struct backoff backoff;
-    int64_t retry_at;      /* no try before this time */
-    bool in_trouble;       /* the last try failed */
-    bool trouble_logged;   /* and the log says so: the next success is a recovery */
+    int64_t retry_at;    /* no try before this time */
+    bool in_trouble;     /* the last try failed */
+    bool trouble_logged; /* and the log says so: the next success is a recovery */
     struct log_limit limit;
 };
 

@@ -175,8 +175,8 @@ use_definition(struct runner_round *rr, struct errinfo *info)
     if (rr->filter != NULL)
         return ERR_OK;
     rr->batch_size = def->batch_size > 0 ? def->batch_size : rr->config->default_batch_size;
-    rr->max_bytes
-        = def->type->has_url ? (size_t)sink_def_number(def, "max_batch_bytes") : MAX_BYTES;
+    rr->max_bytes =
+        def->type->has_url ? (size_t)sink_def_number(def, "max_batch_bytes") : MAX_BYTES;
     rr->flush_ms = def->flush_interval_ms >= 0 ? def->flush_interval_ms
                                                : rr->config->default_flush_interval_ms;
     return filter_open(&rr->filter, def, info);

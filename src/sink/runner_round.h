@@ -30,14 +30,14 @@ struct runner_round {
     uint64_t batch_size;
     size_t max_bytes;
     int64_t flush_ms;
-    uint64_t cursor; /* where the next step starts */
-    uint64_t passed; /* the last number judged; cursor <= passed */
-    int64_t due_ms;  /* when the round is to be offered; DEADLINE_NEVER without points */
+    uint64_t cursor;    /* where the next step starts */
+    uint64_t passed;    /* the last number judged; cursor <= passed */
+    int64_t due_ms;     /* when the round is to be offered; DEADLINE_NEVER without points */
     int64_t read_at_ms; /* the log could not be read: not again before this time */
-    bool sealed;     /* full, or offered once: nothing is added any more */
-    bool more;       /* the last look at the log stopped early: look again at once */
-    bool unsettled;  /* a step waits for its commit (cursor_delay_ms = 0 alone) */
-    bool gone;       /* the store has no such sink any more */
+    bool sealed;        /* full, or offered once: nothing is added any more */
+    bool more;          /* the last look at the log stopped early: look again at once */
+    bool unsettled;     /* a step waits for its commit (cursor_delay_ms = 0 alone) */
+    bool gone;          /* the store has no such sink any more */
 };
 
 /* runner_round_open(rr, config, def, info): ${config} and ${def} outlive it. ERR_NOMEM, ERR_IO. */

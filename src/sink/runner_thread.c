@@ -124,7 +124,7 @@ static void
 log_trouble(struct runner *r, const char *event, unsigned attempt, const struct outcome *outcome,
             const struct errinfo *info, int64_t wait_ms)
 {
-    struct log_line line = {event, r->def.name, 0, attempt, store_error_name(outcome->kind),
+    struct log_line line = {event,     r->def.name, 0, attempt, store_error_name(outcome->kind),
                             info->text};
     unsigned held;
 
@@ -134,7 +134,8 @@ log_trouble(struct runner *r, const char *event, unsigned attempt, const struct 
     held = r->limit.held_back;
     r->limit.held_back = 0;
     if (held > 0)
-        log_event(LOG_WARN, &line, "next try in %lld ms; %u lines held back", (long long)wait_ms, held);
+        log_event(LOG_WARN, &line, "next try in %lld ms; %u lines held back", (long long)wait_ms,
+                  held);
     else
         log_event(LOG_WARN, &line, "next try in %lld ms", (long long)wait_ms);
 }
@@ -427,8 +428,7 @@ void
 runner_thread_env(struct runner *r, struct sink_env *env)
 {
     *env = (struct sink_env){
-        .stream
-        = {.clock = r->config.clock, .wake = &r->wake, .aborted = is_aborted, .arg = r},
+        .stream = {.clock = r->config.clock, .wake = &r->wake, .aborted = is_aborted, .arg = r},
         .node = r->config.node,
         .yields = is_altered,
     };

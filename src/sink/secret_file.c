@@ -38,7 +38,8 @@ take_line(struct slice content, const char *path, struct secret *out, struct err
     if (line.n > 0 && line.p[line.n - 1] == '\r')
         line.n--;
     if (line.n == 0)
-        return errinfo_set(info, ERR_CONFIG, "%s is empty: its first line is to be the secret", path);
+        return errinfo_set(info, ERR_CONFIG, "%s is empty: its first line is to be the secret",
+                           path);
     if (line.n > SECRET_MAX)
         return errinfo_set(info, ERR_CONFIG, "the first line of %s is longer than %d bytes", path,
                            SECRET_MAX);
@@ -57,7 +58,8 @@ secret_file_read(struct slice path, struct secret *out, struct errinfo *info)
     int fd;
 
     if (path.n >= sizeof(name))
-        return errinfo_set(info, ERR_CONFIG, "a file name is longer than %zu bytes", sizeof(name) - 1);
+        return errinfo_set(info, ERR_CONFIG, "a file name is longer than %zu bytes",
+                           sizeof(name) - 1);
     slice_copy_text(path, name, sizeof(name));
     fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe must not hold us up */
     if (fd < 0)

@@ -54,10 +54,10 @@ struct sink_env {
 
 struct sink_type {
     const char *name;
-    struct option_table options;   /* its own; sink_types.h adds what all types have */
-    bool has_url;                  /* it is a network type */
-    const char *schemes;           /* of its URL, blanks between: "http https" */
-    unsigned formats;              /* bits 1 << enum sink_format; the first is the default */
+    struct option_table options; /* its own; sink_types.h adds what all types have */
+    bool has_url;                /* it is a network type */
+    const char *schemes;         /* of its URL, blanks between: "http https" */
+    unsigned formats;            /* bits 1 << enum sink_format; the first is the default */
 
     /* check(def, info): structure only, no I/O. ERR_CONFIG. */
     enum err (*check)(const struct sink_def *def, struct errinfo *info);

@@ -50,8 +50,8 @@ struct sink_def {
     struct selector_list databases; /* empty: all */
     struct selector_list include;   /* empty: all */
     struct selector_list exclude;
-    uint64_t batch_size;       /* 0: the configured default */
-    int64_t flush_interval_ms; /* -1: the configured default */
+    uint64_t batch_size;          /* 0: the configured default */
+    int64_t flush_interval_ms;    /* -1: the configured default */
     struct option_value *options; /* one for each option of the type, in sink_type_option order */
     bool paused;
     bool followed; /* came from a hub */

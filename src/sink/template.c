@@ -18,7 +18,8 @@ struct part {
     struct slice fallback; /* for an absent or empty value */
 };
 
-struct template {
+struct template
+{
     enum template_rule rule;
     char *text; /* what the parts point into */
     struct part parts[PARTS_MAX];
@@ -150,8 +151,8 @@ template_is_constant(const struct template *t)
 static bool
 kafka_allows(uint8_t c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.'
-           || c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
 }
 
 /* Bytes of the unit at the start of ${s} that are kept together, and whether they may stand. */
@@ -164,8 +165,8 @@ next_unit(enum template_rule rule, struct slice s, bool *allowed)
         *allowed = kafka_allows(s.p[0]);
     } else {
         n = text_utf8(s);
-        *allowed = n > 0 && s.p[0] != '+' && s.p[0] != '#' && s.p[0] != '/'
-                   && mqtt_packet_is_string(slice_to(s, n));
+        *allowed = n > 0 && s.p[0] != '+' && s.p[0] != '#' && s.p[0] != '/' &&
+                   mqtt_packet_is_string(slice_to(s, n));
         if (n == 0)
             n = 1;
     }
@@ -211,8 +212,8 @@ put_tag(const struct template *t, const struct part *part, struct slice line, st
     struct buf plain;
     enum err err;
 
-    if (point_open(&point, line) != ERR_OK || !point_find_tag(&point, part->text, &raw)
-        || raw.n == 0)
+    if (point_open(&point, line) != ERR_OK || !point_find_tag(&point, part->text, &raw) ||
+        raw.n == 0)
         return put_value(t->rule, part->fallback, out);
     if (point_is_plain(raw))
         return put_value(t->rule, raw, out);

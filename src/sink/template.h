@@ -20,9 +20,9 @@
 enum template_rule {
     TEMPLATE_AS_IS, /* a message key: any bytes */
     TEMPLATE_HTTP,  /* percent-encoded; only {db} and {rp} are known */
-    TEMPLATE_MQTT,  /* + # / and what is no text (control characters, non-characters, invalid UTF-8) become _
+    TEMPLATE_MQTT, /* + # / and what is no text (control characters, non-characters, invalid UTF-8) become _
                        (MQTT 3.1.1, 1.5.3 and 4.7) */
-    TEMPLATE_KAFKA  /* all but [A-Za-z0-9._-] become _ */
+    TEMPLATE_KAFKA /* all but [A-Za-z0-9._-] become _ */
 };
 
 struct template;

@@ -20,7 +20,8 @@ check_prefixes(struct slice packet_bytes)
     size_t used;
 
     for (size_t n = 0; n < packet_bytes.n && n < 64; n++)
-        assert(mqtt_packet_read(slice_to(packet_bytes, n), &packet, &used, NULL) == ERR_SHORT && used == 0);
+        assert(mqtt_packet_read(slice_to(packet_bytes, n), &packet, &used, NULL) == ERR_SHORT &&
+               used == 0);
 }
 
 static void

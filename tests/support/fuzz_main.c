@@ -28,7 +28,8 @@ replay_file(const char *path)
     }
     n = fread(bytes, 1, sizeof(bytes), file);
     if (ferror(file) || !feof(file)) {
-        fprintf(stderr, "%s: cannot be read, or is larger than %zu bytes\n", path, sizeof(bytes) - 1);
+        fprintf(stderr, "%s: cannot be read, or is larger than %zu bytes\n", path,
+                sizeof(bytes) - 1);
         exit(1);
     }
     fclose(file);

@@ -138,10 +138,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_show_sink),
-        cmocka_unit_test(test_a_sink_that_is_gone),
-        cmocka_unit_test(test_wrong_answers),
-        cmocka_unit_test(test_metadata_with_secrets),
+        cmocka_unit_test(test_show_sink),     cmocka_unit_test(test_a_sink_that_is_gone),
+        cmocka_unit_test(test_wrong_answers), cmocka_unit_test(test_metadata_with_secrets),
         cmocka_unit_test(test_no_memory),
     };
 

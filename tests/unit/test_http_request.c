@@ -38,9 +38,7 @@ parameters_are_decoded_and_the_first_wins(void **state)
     struct http_request r;
 
     (void)state;
-    load(
-        &r,
-        "POST /write?db=a%20b&db=c&rp=&x=%zz&%zz=1&&q=1+%2B&flag&a%3db=c%26 HTTP/1.1\r\n"
+    load(&r, "POST /write?db=a%20b&db=c&rp=&x=%zz&%zz=1&&q=1+%2B&flag&a%3db=c%26 HTTP/1.1\r\n"
              "Host: x\r\n\r\n");
     assert_slice(r.path, "/write");
     assert_int_equal(r.method, HTTP_POST);

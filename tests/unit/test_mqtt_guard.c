@@ -26,7 +26,8 @@ a_large_message_goes_alone_after_a_close(void **state)
     (void)state;
     mqtt_guard_taken(&g, 100);
     assert_false(mqtt_guard_alone(&g, 500));
-    assert_int_equal(closes(&g, 3, 100, 0), MQTT_BLAME_NONE); /* nothing large: no reason for care */
+    assert_int_equal(closes(&g, 3, 100, 0),
+                     MQTT_BLAME_NONE); /* nothing large: no reason for care */
     assert_false(mqtt_guard_alone(&g, 500));
     assert_int_equal(closes(&g, 3, 500, 0), MQTT_BLAME_NONE);
     assert_true(mqtt_guard_alone(&g, 101));

@@ -233,14 +233,14 @@ strings_and_topics(void **state)
         {SLICE_INIT("\xef\xbf\xbe"), false, false}, /* U+FFFE */
         {SLICE_INIT("\xef\xbf\xbf"), false, false},
         {SLICE_INIT("\xf0\x9f\xbf\xbf"), false, false}, /* U+1FFFF */
-        {SLICE_INIT("\xef\xbb\xbf"), true, true}, /* U+FEFF is data: section 1.5.3 */
-        {SLICE_INIT("\xef\xbf\xbd"), true, true}, /* U+FFFD */
+        {SLICE_INIT("\xef\xbb\xbf"), true, true},       /* U+FEFF is data: section 1.5.3 */
+        {SLICE_INIT("\xef\xbf\xbd"), true, true},       /* U+FFFD */
     };
 
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
-        if (mqtt_packet_is_string(rows[i].text) != rows[i].string
-            || mqtt_packet_is_topic(rows[i].text) != rows[i].topic)
+        if (mqtt_packet_is_string(rows[i].text) != rows[i].string ||
+            mqtt_packet_is_topic(rows[i].text) != rows[i].topic)
             fail_msg("row %zu", i);
     }
 }
@@ -273,7 +273,8 @@ static const struct {
     {SLICE_INIT("\x62\2\0\1"), {.type = MQTT_PUBREL, .id = 1}},
     {SLICE_INIT("\x70\2\xff\xff"), {.type = MQTT_PUBCOMP, .id = 65535}},
     {SLICE_INIT("\xd0\0"), {.type = MQTT_PINGRESP}},
-    {SLICE_INIT("\x40\x82\0\0\1"), {.type = MQTT_PUBACK, .id = 1}}, /* longer than it need be, yet legal */
+    {SLICE_INIT("\x40\x82\0\0\1"),
+     {.type = MQTT_PUBACK, .id = 1}}, /* longer than it need be, yet legal */
     {SLICE_INIT("\x3b\x06\0\1a\0\7"),
      {.type = MQTT_PUBLISH, .id = 7, .qos = 1, .dup = true, .retain = true, .payload_bytes = 1}},
     {SLICE_INIT("\x30\xff\xff\xff\x7f\0\1a"),
@@ -339,7 +340,8 @@ malformed_packets(void **state)
         const char *text;
     } rows[] = {
         {SLICE_INIT("\x20\2\2\0"), "reserved bits of CONNACK"},
-        {SLICE_INIT("\x20\2\1\1"), "reserved bits of CONNACK"}, /* a session, yet refused: 3.2.2.2 */
+        {SLICE_INIT("\x20\2\1\1"),
+         "reserved bits of CONNACK"}, /* a session, yet refused: 3.2.2.2 */
         {SLICE_INIT("\x21\2\0\0"), "reserved flag bits"},
         {SLICE_INIT("\x20\3\0\0\0"), "length"}, /* MQTT 5 */
         {SLICE_INIT("\x20\1\0"), "length"},
@@ -374,8 +376,8 @@ malformed_packets(void **state)
         struct errinfo info = {ERR_OK, 0, ""};
         size_t used;
 
-        if (mqtt_packet_read(input, &packet, &used, &info) != ERR_BAD
-            || strstr(info.text, rows[i].text) == NULL)
+        if (mqtt_packet_read(input, &packet, &used, &info) != ERR_BAD ||
+            strstr(info.text, rows[i].text) == NULL)
             fail_msg("row %zu: %s", i, info.text);
         guard_free(input);
     }

@@ -293,8 +293,7 @@ many_fields_and_many_repeats(void **state)
     assert_many(2000, 2000, 1 << 20);
     assert_many(2000, 100, 1 << 20);
     assert_many(2000, 1990, 1 << 20);
-    assert_many(200000, 200000,
-                1 << 24); /* minutes if it were quadratic */
+    assert_many(200000, 200000, 1 << 24); /* minutes if it were quadratic */
     assert_many(200000, 1000, 1 << 24);
 }
 

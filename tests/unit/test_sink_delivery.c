@@ -19,11 +19,11 @@ struct destination {
     struct sink base;
     uint64_t bad[8]; /* numbers it refuses */
     size_t bad_count;
-    size_t too_large;   /* requests of more points than this are too large; 0: none */
-    bool refuses_all;   /* 400 to everything */
-    bool names_points;  /* its refusals speak of points */
-    size_t fails_at;    /* the request of this number (1 is the first) fails for a while; 0: none */
-    size_t most;        /* points in one request; 0: all of the range */
+    size_t too_large;  /* requests of more points than this are too large; 0: none */
+    bool refuses_all;  /* 400 to everything */
+    bool names_points; /* its refusals speak of points */
+    size_t fails_at;   /* the request of this number (1 is the first) fails for a while; 0: none */
+    size_t most;       /* points in one request; 0: all of the range */
     size_t requests;
     uint64_t delivered[64]; /* in their order */
     size_t delivered_count;
@@ -40,8 +40,8 @@ is_bad(const struct destination *d, uint64_t seq)
 }
 
 static enum err
-request(struct destination *d, struct round *round, size_t from, size_t to,
-        struct outcome *outcome, struct errinfo *info)
+request(struct destination *d, struct round *round, size_t from, size_t to, struct outcome *outcome,
+        struct errinfo *info)
 {
     size_t open = round_count(round, from, to, VERDICT_OPEN);
     bool bad = false;
@@ -392,9 +392,9 @@ memory_runs_out_cleanly(void **state)
 
         round_init(&round);
         mem_fail_at(n);
-        ok = batch_source(&round.points, SLICE("db"), SLICE("")) == ERR_OK
-             && batch_add(&round.points, 1, 0, SLICE("m"), SLICE("m v=1")) == ERR_OK
-             && round_open_new(&round, 0) == ERR_OK;
+        ok = batch_source(&round.points, SLICE("db"), SLICE("")) == ERR_OK &&
+             batch_add(&round.points, 1, 0, SLICE("m"), SLICE("m v=1")) == ERR_OK &&
+             round_open_new(&round, 0) == ERR_OK;
         mem_fail_at(0);
         round_free(&round);
         assert_int_equal(mem_live(), 0);

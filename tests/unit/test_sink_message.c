@@ -49,7 +49,8 @@ end(void)
     assert_int_equal(mem_live(), 0);
 }
 
-static const struct message_form lines = {.mode = MESSAGE_LINES, .precision = PRECISION_S, .max_bytes = 100};
+static const struct message_form lines = {
+    .mode = MESSAGE_LINES, .precision = PRECISION_S, .max_bytes = 100};
 
 /* The next message is this text, over [from, to). */
 static void
@@ -60,7 +61,8 @@ builds(const struct message_form *form, const char *text, size_t from, size_t to
 
     buf_clear(&out);
     assert_int_equal(next, from);
-    assert_int_equal(message_build(form, &set, &points, next, points.points.count, &out, &m), ERR_OK);
+    assert_int_equal(message_build(form, &set, &points, next, points.points.count, &out, &m),
+                     ERR_OK);
     assert_int_equal(buf_len(&out), strlen(text));
     assert_memory_equal(buf_peek(&out).p, text, strlen(text));
     assert_int_equal(m.from, from);
@@ -158,11 +160,11 @@ static void
 json_arrays(void **state)
 {
     struct message_form form = {SINK_JSON, MESSAGE_JSON_ARRAY, PRECISION_S, 0};
-    static const char one[]
-        = "[{\"measurement\":\"m\",\"tags\":{\"t\":\"a\"},\"fields\":{\"v\":1},\"timestamp\":1}]";
-    static const char two[]
-        = "[{\"measurement\":\"m\",\"tags\":{\"t\":\"a\"},\"fields\":{\"v\":1},\"timestamp\":1},"
-          "{\"measurement\":\"m\",\"tags\":{\"t\":\"a\"},\"fields\":{\"v\":2},\"timestamp\":2}]";
+    static const char one[] =
+        "[{\"measurement\":\"m\",\"tags\":{\"t\":\"a\"},\"fields\":{\"v\":1},\"timestamp\":1}]";
+    static const char two[] =
+        "[{\"measurement\":\"m\",\"tags\":{\"t\":\"a\"},\"fields\":{\"v\":1},\"timestamp\":1},"
+        "{\"measurement\":\"m\",\"tags\":{\"t\":\"a\"},\"fields\":{\"v\":2},\"timestamp\":2}]";
 
     (void)state;
     begin(2, 1);

@@ -65,10 +65,10 @@ ends(enum err err, enum delivery what, enum store_error_kind kind)
 static void
 answered_points_are_delivered(void **state)
 {
-    static const struct script_step steps[]
-        = {EXPECT(HELLO), GIVE(WELCOME),
-           EXPECT(PUBLISH("\x32", "\1", "1") PUBLISH("\x32", "\2", "2") PUBLISH("\x32", "\3", "3")),
-           GIVE(PUBACK("\1") PUBACK("\2") PUBACK("\3")), EXPECT(GOODBYE)};
+    static const struct script_step steps[] = {
+        EXPECT(HELLO), GIVE(WELCOME),
+        EXPECT(PUBLISH("\x32", "\1", "1") PUBLISH("\x32", "\2", "2") PUBLISH("\x32", "\3", "3")),
+        GIVE(PUBACK("\1") PUBACK("\2") PUBACK("\3")), EXPECT(GOODBYE)};
     struct script_conn conns[] = {SINK_RIG_CONN(steps)};
 
     (void)state;
@@ -84,9 +84,13 @@ answered_points_are_delivered(void **state)
 static void
 a_window_of_one_waits_for_each_answer(void **state)
 {
-    static const struct script_step steps[]
-        = {EXPECT(HELLO), GIVE(WELCOME), EXPECT(PUBLISH("\x32", "\1", "1")), GIVE(PUBACK("\1")),
-           EXPECT(PUBLISH("\x32", "\2", "2")), GIVE(PUBACK("\2")), EXPECT(GOODBYE)};
+    static const struct script_step steps[] = {EXPECT(HELLO),
+                                               GIVE(WELCOME),
+                                               EXPECT(PUBLISH("\x32", "\1", "1")),
+                                               GIVE(PUBACK("\1")),
+                                               EXPECT(PUBLISH("\x32", "\2", "2")),
+                                               GIVE(PUBACK("\2")),
+                                               EXPECT(GOODBYE)};
     struct script_conn conns[] = {SINK_RIG_CONN(steps)};
 
     (void)state;
@@ -99,9 +103,9 @@ static void
 qos_0_is_delivered_when_written(void **state)
 {
     static const char *const options[] = {"client_id", "c", "qos", "0", "retain", "true", NULL};
-    static const struct script_step steps[]
-        = {EXPECT(HELLO), GIVE(WELCOME), EXPECT("\x31\x18\0\1t" POINT("1") "\x31\x18\0\1t" POINT("2")),
-           EXPECT(GOODBYE)};
+    static const struct script_step steps[] = {
+        EXPECT(HELLO), GIVE(WELCOME), EXPECT("\x31\x18\0\1t" POINT("1") "\x31\x18\0\1t" POINT("2")),
+        EXPECT(GOODBYE)};
     static const struct script_step fails[] = {EXPECT(HELLO), GIVE(WELCOME), EXPECT_ANY(5),
                                                WRITE_FAILS(ERR_EOF), GIVE_EOF};
     struct script_conn conns[] = {SINK_RIG_CONN(fails), SINK_RIG_CONN(steps)};
@@ -118,9 +122,9 @@ qos_0_is_delivered_when_written(void **state)
 static void
 a_connect_with_all_its_texts(void **state)
 {
-    static const char *const options[]
-        = {"will_topic", "w", "will_payload", "gone", "retain", "true", "keepalive", "1500ms",
-           "qos",        "0", NULL};
+    static const char *const options[] = {
+        "will_topic", "w",      "will_payload", "gone", "retain", "true",
+        "keepalive",  "1500ms", "qos",          "0",    NULL};
     static const struct script_step steps[] = {
         EXPECT("\x10\x2c\0\4MQTT\4\xe6\0\2\0\x0esinkd-node-1-s\0\1w\0\4gone\0\4user\0\1p"),
         GIVE(WELCOME), EXPECT(GOODBYE)};
@@ -146,8 +150,8 @@ static void
 a_delivery_yields_between_messages(void **state)
 {
     static const struct script_step steps[] = {EXPECT(HELLO), GIVE(WELCOME),
-                                               EXPECT(PUBLISH("\x32", "\1", "1")), GIVE(PUBACK("\1")),
-                                               EXPECT(GOODBYE)};
+                                               EXPECT(PUBLISH("\x32", "\1", "1")),
+                                               GIVE(PUBACK("\1")), EXPECT(GOODBYE)};
     struct script_conn conns[] = {SINK_RIG_CONN(steps)};
 
     (void)state;
@@ -163,10 +167,10 @@ a_delivery_yields_between_messages(void **state)
 static void
 only_what_was_not_answered_is_sent_again(void **state)
 {
-    static const struct script_step first[]
-        = {EXPECT(HELLO), GIVE(WELCOME),
-           EXPECT(PUBLISH("\x32", "\1", "1") PUBLISH("\x32", "\2", "2") PUBLISH("\x32", "\3", "3")),
-           GIVE(PUBACK("\2") PUBACK("\1")), GIVE_EOF};
+    static const struct script_step first[] = {
+        EXPECT(HELLO), GIVE(WELCOME),
+        EXPECT(PUBLISH("\x32", "\1", "1") PUBLISH("\x32", "\2", "2") PUBLISH("\x32", "\3", "3")),
+        GIVE(PUBACK("\2") PUBACK("\1")), GIVE_EOF};
     static const struct script_step second[] = {EXPECT(HELLO), GIVE(WELCOME),
                                                 EXPECT(PUBLISH("\x32", "\4", "3")),
                                                 GIVE(PUBACK("\4")), EXPECT(GOODBYE)};
@@ -180,23 +184,32 @@ only_what_was_not_answered_is_sent_again(void **state)
     sink_rig_close(&r);
 }
 
-#define PURGE {EXPECT(HELLO), GIVE(WELCOME), EXPECT(GOODBYE)}
+#define PURGE                                         \
+    {                                                 \
+        EXPECT(HELLO), GIVE(WELCOME), EXPECT(GOODBYE) \
+    }
 
 static void
 qos_2_goes_on_in_its_session(void **state)
 {
     static const struct script_step purge[] = PURGE;
-    static const struct script_step first[]
-        = {EXPECT(HELLO_AGAIN), GIVE(WELCOME),
-           EXPECT(PUBLISH("\x34", "\1", "1") PUBLISH("\x34", "\2", "2") PUBLISH("\x34", "\3", "3")),
-           GIVE(PUBREC("\1") PUBREC("\2")), EXPECT(PUBREL("\1") PUBREL("\2")), GIVE(PUBCOMP("\1")),
-           GIVE_EOF};
-    static const struct script_step second[]
-        = {EXPECT(HELLO_AGAIN), GIVE(WELCOME_BACK),
-           EXPECT(PUBREL("\2") PUBLISH("\x3c", "\3", "3")), GIVE(PUBCOMP("\2") PUBREC("\3")),
-           EXPECT(PUBREL("\3")), GIVE(PUBCOMP("\3")), EXPECT(GOODBYE)};
-    struct script_conn conns[]
-        = {SINK_RIG_CONN(purge), SINK_RIG_CONN(first), SINK_RIG_CONN(second)};
+    static const struct script_step first[] = {
+        EXPECT(HELLO_AGAIN),
+        GIVE(WELCOME),
+        EXPECT(PUBLISH("\x34", "\1", "1") PUBLISH("\x34", "\2", "2") PUBLISH("\x34", "\3", "3")),
+        GIVE(PUBREC("\1") PUBREC("\2")),
+        EXPECT(PUBREL("\1") PUBREL("\2")),
+        GIVE(PUBCOMP("\1")),
+        GIVE_EOF};
+    static const struct script_step second[] = {EXPECT(HELLO_AGAIN),
+                                                GIVE(WELCOME_BACK),
+                                                EXPECT(PUBREL("\2") PUBLISH("\x3c", "\3", "3")),
+                                                GIVE(PUBCOMP("\2") PUBREC("\3")),
+                                                EXPECT(PUBREL("\3")),
+                                                GIVE(PUBCOMP("\3")),
+                                                EXPECT(GOODBYE)};
+    struct script_conn conns[] = {SINK_RIG_CONN(purge), SINK_RIG_CONN(first),
+                                  SINK_RIG_CONN(second)};
 
     (void)state;
     start(conns, 3, twice, 3);
@@ -210,17 +223,23 @@ static void
 a_lost_session_begins_anew(void **state)
 {
     static const struct script_step purge[] = PURGE;
-    static const struct script_step first[]
-        = {EXPECT(HELLO_AGAIN), GIVE(WELCOME),
-           EXPECT(PUBLISH("\x34", "\1", "1") PUBLISH("\x34", "\2", "2")), GIVE(PUBREC("\1")),
-           EXPECT(PUBREL("\1")), GIVE_RESET};
-    static const struct script_step second[]
-        = {EXPECT(HELLO_AGAIN), GIVE(WELCOME),
-           EXPECT(PUBLISH("\x34", "\3", "1") PUBLISH("\x34", "\4", "2")),
-           GIVE(PUBREC("\3") PUBREC("\4")), EXPECT(PUBREL("\3") PUBREL("\4")),
-           GIVE(PUBCOMP("\3") PUBCOMP("\4")), EXPECT(GOODBYE)};
-    struct script_conn conns[]
-        = {SINK_RIG_CONN(purge), SINK_RIG_CONN(first), SINK_RIG_CONN(second)};
+    static const struct script_step first[] = {
+        EXPECT(HELLO_AGAIN),
+        GIVE(WELCOME),
+        EXPECT(PUBLISH("\x34", "\1", "1") PUBLISH("\x34", "\2", "2")),
+        GIVE(PUBREC("\1")),
+        EXPECT(PUBREL("\1")),
+        GIVE_RESET};
+    static const struct script_step second[] = {
+        EXPECT(HELLO_AGAIN),
+        GIVE(WELCOME),
+        EXPECT(PUBLISH("\x34", "\3", "1") PUBLISH("\x34", "\4", "2")),
+        GIVE(PUBREC("\3") PUBREC("\4")),
+        EXPECT(PUBREL("\3") PUBREL("\4")),
+        GIVE(PUBCOMP("\3") PUBCOMP("\4")),
+        EXPECT(GOODBYE)};
+    struct script_conn conns[] = {SINK_RIG_CONN(purge), SINK_RIG_CONN(first),
+                                  SINK_RIG_CONN(second)};
 
     (void)state;
     start(conns, 3, twice, 2);
@@ -235,16 +254,18 @@ static void
 points_of_a_message_may_go(void **state)
 {
     static const struct script_step purge[] = PURGE;
-    static const struct script_step first[] = {EXPECT(HELLO_AGAIN), GIVE(WELCOME),
-                                               EXPECT(PUBLISH("\x34", "\1", "1")
-                                                          PUBLISH("\x34", "\2", "2")),
-                                               GIVE_EOF};
-    static const struct script_step second[]
-        = {EXPECT(HELLO_AGAIN), GIVE(WELCOME_BACK), EXPECT(PUBREL("\1") PUBLISH("\x3c", "\2", "2")),
-           GIVE(PUBCOMP("\1") PUBREC("\2")), EXPECT(PUBREL("\2")), GIVE(PUBCOMP("\2")),
-           EXPECT(GOODBYE)};
-    struct script_conn conns[]
-        = {SINK_RIG_CONN(purge), SINK_RIG_CONN(first), SINK_RIG_CONN(second)};
+    static const struct script_step first[] = {
+        EXPECT(HELLO_AGAIN), GIVE(WELCOME),
+        EXPECT(PUBLISH("\x34", "\1", "1") PUBLISH("\x34", "\2", "2")), GIVE_EOF};
+    static const struct script_step second[] = {EXPECT(HELLO_AGAIN),
+                                                GIVE(WELCOME_BACK),
+                                                EXPECT(PUBREL("\1") PUBLISH("\x3c", "\2", "2")),
+                                                GIVE(PUBCOMP("\1") PUBREC("\2")),
+                                                EXPECT(PUBREL("\2")),
+                                                GIVE(PUBCOMP("\2")),
+                                                EXPECT(GOODBYE)};
+    struct script_conn conns[] = {SINK_RIG_CONN(purge), SINK_RIG_CONN(first),
+                                  SINK_RIG_CONN(second)};
 
     (void)state;
     start(conns, 3, twice, 2);
@@ -277,13 +298,15 @@ answers_that_do_not_fit_end_the_connection(void **state)
     static const struct {
         struct slice bytes;
     } rows[] = {
-        {SLICE_INIT(PUBREC("\1"))}, {SLICE_INIT(PUBCOMP("\1"))}, {SLICE_INIT("\x20\2\0\0")},
+        {SLICE_INIT(PUBREC("\1"))},   {SLICE_INIT(PUBCOMP("\1"))}, {SLICE_INIT("\x20\2\0\0")},
         {SLICE_INIT("\x90\3\0\1\0")}, {SLICE_INIT("\x40\2\0\0")},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct script_step steps[] = {EXPECT(HELLO), GIVE(WELCOME), EXPECT(PUBLISH("\x32", "\1", "1")),
+        struct script_step steps[] = {EXPECT(HELLO),
+                                      GIVE(WELCOME),
+                                      EXPECT(PUBLISH("\x32", "\1", "1")),
                                       {.kind = SCRIPT_GIVE, .bytes = rows[i].bytes}};
         struct script_conn conns[] = {SINK_RIG_CONN(steps)};
 
@@ -297,10 +320,14 @@ answers_that_do_not_fit_end_the_connection(void **state)
 static void
 what_nobody_asked_for_is_passed_over(void **state)
 {
-    static const struct script_step steps[]
-        = {EXPECT(HELLO), GIVE(WELCOME), EXPECT(PUBLISH("\x32", "\1", "1")),
-           GIVE("\x30\x04\0\1xy" PONG PUBACK("\7") "\x32\x09\0\1x\0\5more\x62\2\0\6"),
-           EXPECT("\x40\2\0\5\x70\2\0\6"), GIVE(PUBACK("\1")), EXPECT(GOODBYE)};
+    static const struct script_step steps[] = {
+        EXPECT(HELLO),
+        GIVE(WELCOME),
+        EXPECT(PUBLISH("\x32", "\1", "1")),
+        GIVE("\x30\x04\0\1xy" PONG PUBACK("\7") "\x32\x09\0\1x\0\5more\x62\2\0\6"),
+        EXPECT("\x40\2\0\5\x70\2\0\6"),
+        GIVE(PUBACK("\1")),
+        EXPECT(GOODBYE)};
     struct script_conn conns[] = {SINK_RIG_CONN(steps)};
 
     (void)state;
@@ -331,8 +358,8 @@ refusals_in_words(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct script_step steps[]
-            = {EXPECT(HELLO), {.kind = SCRIPT_GIVE, .bytes = {(const uint8_t *)rows[i].connack, 4}}};
+        struct script_step steps[] = {
+            EXPECT(HELLO), {.kind = SCRIPT_GIVE, .bytes = {(const uint8_t *)rows[i].connack, 4}}};
         struct script_conn conns[] = {SINK_RIG_CONN(steps)};
 
         start(conns, 1, plain, 1);
@@ -349,8 +376,11 @@ brokers_that_are_none(void **state)
     static const struct script_step shy[] = {EXPECT(HELLO), GIVE_EOF};
     static const struct script_step web[] = {EXPECT(HELLO), GIVE("HTTP/1.1 400 Bad Request\r\n")};
     static const struct script_step early[] = {EXPECT(HELLO), GIVE(PUBACK("\1"))};
-    struct script_conn conns[] = {SINK_RIG_CONN(mute), SINK_RIG_CONN(shy), SINK_RIG_CONN(web),
-                                  SINK_RIG_CONN(early), {.refuse = ERR_IO}};
+    struct script_conn conns[] = {SINK_RIG_CONN(mute),
+                                  SINK_RIG_CONN(shy),
+                                  SINK_RIG_CONN(web),
+                                  SINK_RIG_CONN(early),
+                                  {.refuse = ERR_IO}};
 
     (void)state;
     start(conns, 5, plain, 1);
@@ -374,7 +404,8 @@ kicks_name_the_client_identifier(void **state)
         conns[i] = (struct script_conn)SINK_RIG_CONN(steps);
     start(conns, 6, plain, 1);
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(r.sink->type->connect(r.sink, DEADLINE_NEVER, &r.outcome, &r.info), ERR_OK);
+        assert_int_equal(r.sink->type->connect(r.sink, DEADLINE_NEVER, &r.outcome, &r.info),
+                         ERR_OK);
         assert_int_equal(r.sink->type->idle(r.sink, DEADLINE_NEVER, &r.info), ERR_IO);
     }
     assert_int_equal(r.sink->type->connect(r.sink, DEADLINE_NEVER, &r.outcome, &r.info), ERR_BUSY);
@@ -391,8 +422,9 @@ kicks_name_the_client_identifier(void **state)
 static void
 an_idle_connection_is_kept_alive(void **state)
 {
-    static const struct script_step steps[] = {EXPECT(HELLO), GIVE(WELCOME), EXPECT(PING), GIVE(PONG),
-                                               EXPECT(PING), GIVE(PONG), EXPECT(GOODBYE)};
+    static const struct script_step steps[] = {EXPECT(HELLO),  GIVE(WELCOME), EXPECT(PING),
+                                               GIVE(PONG),     EXPECT(PING),  GIVE(PONG),
+                                               EXPECT(GOODBYE)};
     struct script_conn conns[] = {SINK_RIG_CONN(steps)};
     int64_t start_ms;
 
@@ -427,8 +459,8 @@ static void
 without_a_keep_alive_there_are_no_pings(void **state)
 {
     static const char *const options[] = {"client_id", "c", "keepalive", "0s", NULL};
-    static const struct script_step steps[]
-        = {EXPECT("\x10\x0d\0\4MQTT\4\2\0\0\0\1c"), GIVE(WELCOME), EXPECT(GOODBYE)};
+    static const struct script_step steps[] = {EXPECT("\x10\x0d\0\4MQTT\4\2\0\0\0\1c"),
+                                               GIVE(WELCOME), EXPECT(GOODBYE)};
     struct script_conn conns[] = {SINK_RIG_CONN(steps)};
 
     (void)state;
@@ -445,18 +477,21 @@ without_a_keep_alive_there_are_no_pings(void **state)
 static void
 one_that_is_too_large_gets_a_verdict(void **state)
 {
-#define LARGE "m,t=a v=\"" "0123456789" "\" 2000000000"
-    static const struct script_step first[]
-        = {EXPECT(HELLO), GIVE(WELCOME),
-           EXPECT(PUBLISH("\x32", "\1", "1") "\x32\x24\0\1t\0\2" LARGE PUBLISH("\x32", "\3", "3")),
-           GIVE(PUBACK("\1")), GIVE_EOF};
+#define LARGE    \
+    "m,t=a v=\"" \
+    "0123456789" \
+    "\" 2000000000"
+    static const struct script_step first[] = {
+        EXPECT(HELLO), GIVE(WELCOME),
+        EXPECT(PUBLISH("\x32", "\1", "1") "\x32\x24\0\1t\0\2" LARGE PUBLISH("\x32", "\3", "3")),
+        GIVE(PUBACK("\1")), GIVE_EOF};
     static const struct script_step alone[] = {EXPECT(HELLO), GIVE(WELCOME),
                                                EXPECT("\x32\x24\0\1t\0\4" LARGE), GIVE_EOF};
     static const struct script_step again[] = {EXPECT(HELLO), GIVE(WELCOME),
                                                EXPECT("\x32\x24\0\1t\0\5" LARGE), GIVE_RESET};
     static const struct script_step rest[] = {EXPECT(HELLO), GIVE(WELCOME),
-                                              EXPECT(PUBLISH("\x32", "\6", "3")), GIVE(PUBACK("\6")),
-                                              EXPECT(GOODBYE)};
+                                              EXPECT(PUBLISH("\x32", "\6", "3")),
+                                              GIVE(PUBACK("\6")), EXPECT(GOODBYE)};
     struct script_conn conns[] = {SINK_RIG_CONN(first), SINK_RIG_CONN(alone), SINK_RIG_CONN(again),
                                   SINK_RIG_CONN(rest)};
     struct delivery_memory memory = {0};
@@ -479,7 +514,8 @@ one_that_is_too_large_gets_a_verdict(void **state)
 static void
 a_broker_that_takes_nothing_is_the_target(void **state)
 {
-    static const struct script_step steps[] = {EXPECT(HELLO), GIVE(WELCOME), EXPECT_ANY(28), GIVE_EOF};
+    static const struct script_step steps[] = {EXPECT(HELLO), GIVE(WELCOME), EXPECT_ANY(28),
+                                               GIVE_EOF};
     struct script_conn conns[16];
     struct delivery_memory memory = {0};
 
@@ -499,9 +535,9 @@ static void
 an_illegal_topic_is_a_refusal_by_name(void **state)
 {
     static char line[70100];
-    static const struct script_step steps[]
-        = {EXPECT(HELLO), GIVE(WELCOME), EXPECT("\x32\x1e\0\4t/_a\0\1m,h=/a v=1i 1000000000"),
-           GIVE(PUBACK("\1")), EXPECT(GOODBYE)};
+    static const struct script_step steps[] = {EXPECT(HELLO), GIVE(WELCOME),
+                                               EXPECT("\x32\x1e\0\4t/_a\0\1m,h=/a v=1i 1000000000"),
+                                               GIVE(PUBACK("\1")), EXPECT(GOODBYE)};
     struct script_conn conns[] = {SINK_RIG_CONN(steps)};
     struct delivery_memory memory = {0};
 
@@ -551,13 +587,14 @@ points_of_one_topic_are_joined(void **state)
 static void
 a_json_array(void **state)
 {
-    static const char *const options[]
-        = {"client_id", "c", "batch_mode", "json_array", "precision", "s", NULL};
-#define DOCUMENT(v) "{\"measurement\":\"m\",\"tags\":{\"t\":\"a\"},\"fields\":{\"v\":" v "},\"timestamp\":" v "}"
-    static const struct script_step steps[]
-        = {EXPECT(HELLO), GIVE(WELCOME),
-           EXPECT("\x32\x8e\1\0\1t\0\1[" DOCUMENT("1") "," DOCUMENT("2") "]"), GIVE(PUBACK("\1")),
-           EXPECT(GOODBYE)};
+    static const char *const options[] = {"client_id", "c", "batch_mode", "json_array",
+                                          "precision", "s", NULL};
+#define DOCUMENT(v) \
+    "{\"measurement\":\"m\",\"tags\":{\"t\":\"a\"},\"fields\":{\"v\":" v "},\"timestamp\":" v "}"
+    static const struct script_step steps[] = {
+        EXPECT(HELLO), GIVE(WELCOME),
+        EXPECT("\x32\x8e\1\0\1t\0\1[" DOCUMENT("1") "," DOCUMENT("2") "]"), GIVE(PUBACK("\1")),
+        EXPECT(GOODBYE)};
     struct script_conn conns[] = {SINK_RIG_CONN(steps)};
     struct errinfo info;
 
@@ -568,9 +605,9 @@ a_json_array(void **state)
     sink_drive_def(&r.def, "mqtt", URL, plain);
     r.def.format = SINK_JSON;
     for (size_t i = 0; options[i] != NULL; i += 2)
-        assert_int_equal(sink_def_set_option(&r.def, slice_of(options[i]), slice_of(options[i + 1]),
-                                             &info),
-                         ERR_OK);
+        assert_int_equal(
+            sink_def_set_option(&r.def, slice_of(options[i]), slice_of(options[i + 1]), &info),
+            ERR_OK);
     assert_int_equal(sink_def_check(&r.def, &info), ERR_OK);
     assert_int_equal(r.def.type->open(&r.sink, &r.def, &r.env, &r.info), ERR_OK);
     sink_drive_round(&r.round, 1, 2);
@@ -583,10 +620,15 @@ static void
 a_joined_message_is_halved(void **state)
 {
     static const char *const options[] = {"client_id", "c", "batch_mode", "lines", NULL};
-    static const struct script_step refuse[] = {EXPECT(HELLO), GIVE(WELCOME), EXPECT_ANY(50), GIVE_EOF};
-    static const struct script_step halves[]
-        = {EXPECT(HELLO), GIVE(WELCOME), EXPECT(PUBLISH("\x32", "\4", "1")), GIVE(PUBACK("\4")),
-           EXPECT(PUBLISH("\x32", "\5", "2")), GIVE(PUBACK("\5")), EXPECT(GOODBYE)};
+    static const struct script_step refuse[] = {EXPECT(HELLO), GIVE(WELCOME), EXPECT_ANY(50),
+                                                GIVE_EOF};
+    static const struct script_step halves[] = {EXPECT(HELLO),
+                                                GIVE(WELCOME),
+                                                EXPECT(PUBLISH("\x32", "\4", "1")),
+                                                GIVE(PUBACK("\4")),
+                                                EXPECT(PUBLISH("\x32", "\5", "2")),
+                                                GIVE(PUBACK("\5")),
+                                                EXPECT(GOODBYE)};
     struct script_conn conns[] = {SINK_RIG_CONN(refuse), SINK_RIG_CONN(refuse),
                                   SINK_RIG_CONN(refuse), SINK_RIG_CONN(halves)};
 
@@ -604,9 +646,13 @@ static void
 faults_at_every_call(void **state)
 {
     static const enum err faults[] = {ERR_EOF, ERR_IO, ERR_TIMEOUT, ERR_STOP};
-    static const struct script_step steps[]
-        = {EXPECT(HELLO), GIVE(WELCOME), EXPECT(PUBLISH("\x32", "\1", "1")), GIVE(PUBACK("\1")),
-           EXPECT(PUBLISH("\x32", "\2", "2")), GIVE(PUBACK("\2")), EXPECT(GOODBYE)};
+    static const struct script_step steps[] = {EXPECT(HELLO),
+                                               GIVE(WELCOME),
+                                               EXPECT(PUBLISH("\x32", "\1", "1")),
+                                               GIVE(PUBACK("\1")),
+                                               EXPECT(PUBLISH("\x32", "\2", "2")),
+                                               GIVE(PUBACK("\2")),
+                                               EXPECT(GOODBYE)};
 
     (void)state;
     for (size_t f = 0; f < 4; f++) {
@@ -632,9 +678,8 @@ faults_at_every_call(void **state)
 static void
 memory_runs_out_cleanly(void **state)
 {
-    static const struct script_step steps[]
-        = {EXPECT(HELLO), GIVE(WELCOME), EXPECT_ANY(56), GIVE(PUBACK("\1") PUBACK("\2")),
-           EXPECT_ANY(2)};
+    static const struct script_step steps[] = {EXPECT(HELLO), GIVE(WELCOME), EXPECT_ANY(56),
+                                               GIVE(PUBACK("\1") PUBACK("\2")), EXPECT_ANY(2)};
     bool done = false;
 
     (void)state;
@@ -660,8 +705,8 @@ no_point_is_left_behind_without_memory(void **state)
 {
     static const char *const options[] = {"client_id", "c", "qos", "0", NULL};
     static const struct script_step first[] = {EXPECT(HELLO), GIVE(WELCOME)};
-    static const struct script_step steps[] = {EXPECT(HELLO), GIVE(WELCOME), EXPECT(QOS0("1") QOS0("2")),
-                                               EXPECT(GOODBYE)};
+    static const struct script_step steps[] = {EXPECT(HELLO), GIVE(WELCOME),
+                                               EXPECT(QOS0("1") QOS0("2")), EXPECT(GOODBYE)};
     bool done = false;
 
     (void)state;

@@ -179,7 +179,8 @@ mqtt_values_lose_what_a_topic_may_not_hold(void **state)
     (void)state;
     gives("{db}", TEMPLATE_MQTT, &point, SLICE("a_b_c_d_e"));
     gives("{rp}", TEMPLATE_MQTT, &point, SLICE("\xc3\xa4__z___"));
-    gives("{measurement}", TEMPLATE_MQTT, &point, SLICE("$SYS _")); /* brokers close on control characters */
+    gives("{measurement}", TEMPLATE_MQTT, &point,
+          SLICE("$SYS _")); /* brokers close on control characters */
     gives("x/+/{db}", TEMPLATE_MQTT, &point, SLICE("x/+/a_b_c_d_e"));
 }
 
