@@ -52,7 +52,7 @@ LINK = $(CC) $(SINKD_CFLAGS) $(CFLAGS) $(SINKD_LDFLAGS) $(LDFLAGS)
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all objects check-programs check check-unit check-style check-corpus check-e2e \
+.PHONY: check-kafka all objects check-programs check check-unit check-style check-corpus check-e2e \
 	check-short check-all lint fmt asan tsan valgrind scan-build clang-tidy analyzer musl-objects \
 	fuzz fuzz-run bench install install-strip uninstall clean distclean dist FORCE
 
@@ -134,6 +134,10 @@ check-e2e: all $(PEERS)
 	@rm -f $(TALLY)
 	@$(RUN) e2e $(BINARY); $(RUN) total
 
+# Against a real Apache Kafka, which is fetched once into ~/.cache/sinkd (or $SINKD_CACHE).
+check-kafka: all
+	@SINKD=$(CURDIR)/sinkd sh $(srcdir)/tests/kafka/run
+
 # What a build with sanitizers runs: the end-to-end scripts in their short form.
 check-short: check-programs
 	@rm -f $(TALLY)
@@ -213,7 +217,8 @@ fuzz-run: $(FUZZERS)
 
 bench: all $(BENCHES)
 	@if [ -f $(srcdir)/tests/bench/run ]; then \
-		SINKD=$(CURDIR)/sinkd SINKD_BUILDDIR=$(CURDIR) $(srcdir)/tests/bench/run; \
+		SINKD=$(CURDIR)/sinkd SINKD_BUILDDIR=$(CURDIR) $(srcdir)/tests/bench/run && \
+		SINKD=$(CURDIR)/sinkd SINKD_BUILDDIR=$(CURDIR) $(srcdir)/tests/bench/mqtt; \
 	else echo "There is no tests/bench/run." >&2; exit 1; fi
 
 # ---- the sources themselves -------------------------------------------------------------------

@@ -321,7 +321,8 @@ unicode_escape(struct slice s, uint32_t *c)
     return 6;
 }
 
-/* One character of a string's inside. Bytes used; what it means goes to ${out}, ${n} bytes of it. */
+/* One character of a string's inside. Bytes used; what it means goes to ${out}, ${n} bytes of
+ * it. */
 static size_t
 decode_one(struct slice s, uint8_t out[4], size_t *n)
 {

@@ -60,7 +60,8 @@ bool json_next(struct json_walk *w, struct slice *key, struct json *value);
  * ${out} set to null, when there is none or ${object} is none. */
 bool json_get(const struct json *object, const char *name, struct json *out);
 
-/* json_is(s, text): whether the raw string ${s} means ${text} (ASCII without escapes of its own). */
+/* json_is(s, text): whether the raw string ${s} means ${text} (ASCII without escapes of its
+ * own). */
 bool json_is(struct slice s, const char *text);
 
 /* json_text(out, raw): append what a raw string means, as UTF-8; broken parts become U+FFFD.

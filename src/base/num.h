@@ -47,9 +47,9 @@ size_t num_put_i64(uint8_t *p, int64_t v);
 
 /*
  * num_put_f64(p, v): write the shortest decimal text that reads back to the same bits, of those the
- * one closest to ${v}, at ${p} (NUM_F64_TEXT bytes of room, no NUL); returns how long it is. Laid out
- * as JSON and line protocol take it: "1", "-0.0", "0.000001", "1e-7", "123456.7", "1e21". ${v} is
- * finite.
+ * one closest to ${v}, at ${p} (NUM_F64_TEXT bytes of room, no NUL); returns how long it is. Laid
+ * out as JSON and line protocol take it: "1", "-0.0", "0.000001", "1e-7", "123456.7", "1e21". ${v}
+ * is finite.
  */
 size_t num_put_f64(uint8_t *p, double v);
 

@@ -1,8 +1,8 @@
 /*
  * num_float.c: see num_float.h.
  *
- * Powers of ten are kept in two parts, a power of 10^16 with 128 bits and a small exact one; what is
- * lost in putting them together (at most 3 in the last place) is kept beside, two bits a power.
+ * Powers of ten are kept in two parts, a power of 10^16 with 128 bits and a small exact one; what
+ * is lost in putting them together (at most 3 in the last place) is kept beside, two bits a power.
  */
 #include "base/num_float.h"
 

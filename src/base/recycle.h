@@ -2,8 +2,8 @@
  * recycle.h: a few large blocks of memory that wait for their next use.
  *
  * Memory fresh from the system costs a page fault every 4 KiB, which for a large body is more than
- * reading it. Whoever is done with a large buffer gives its memory here, and whoever needs one takes
- * it. Not for: small buffers, or secrets (nothing is overwritten). One thread.
+ * reading it. Whoever is done with a large buffer gives its memory here, and whoever needs one
+ * takes it. Not for: small buffers, or secrets (nothing is overwritten). One thread.
  */
 #ifndef SINKD_BASE_RECYCLE_H
 #define SINKD_BASE_RECYCLE_H

@@ -255,11 +255,33 @@ text_json_inner(struct buf *out, struct slice s)
     return err;
 }
 
+/* Most texts have nothing to escape. */
+static bool
+json_all_plain(struct buf *out, struct slice s)
+{
+    uint8_t *room = buf_reserve(out, s.n + 2);
+    size_t n = 0;
+
+    if (room == NULL)
+        return false;
+    for (; n < s.n && json_plain(s.p[n]); n++)
+        room[n + 1] = s.p[n];
+    if (n < s.n)
+        return false;
+    room[0] = room[n + 1] = '"';
+    buf_commit(out, n + 2);
+    return true;
+}
+
 enum err
 text_json(struct buf *out, struct slice s)
 {
     size_t before = buf_len(out);
-    enum err err = buf_add_byte(out, '"');
+    enum err err;
+
+    if (json_all_plain(out, s))
+        return ERR_OK;
+    err = buf_add_byte(out, '"');
 
     if (err == ERR_OK)
         err = text_json_inner(out, s);

@@ -30,8 +30,8 @@ struct cli_operands {
 /*
  * cli_args_parse(argc, argv, args, count, operands, info):
  * argv[0] is the command and skipped. Values point into ${argv}; what is not given stays as it was.
- * Errors: ERR_CONFIG: an unknown option, one twice, a value missing or not wanted, too many operands.
- *         The text never quotes a value.
+ * Errors: ERR_CONFIG: an unknown option, one twice, a value missing or not wanted, too many
+ *         operands. The text never quotes a value.
  */
 enum err cli_args_parse(int argc, char **argv, const struct cli_arg *args, size_t count,
                         struct cli_operands *operands, struct errinfo *info) MUST_USE;

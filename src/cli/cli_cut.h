@@ -39,8 +39,8 @@ enum err cli_cut_next(struct slice text, enum cli_cut_when when, struct cli_cut 
 
 /*
  * cli_cut_verdict(text, line, dropped):
- * Take the end off the text of a 400, "... (line 3) dropped=2": the line within the body and how many
- * points were refused, 0 where it does not say. Returns the text before it.
+ * Take the end off the text of a 400, "... (line 3) dropped=2": the line within the body and how
+ * many points were refused, 0 where it does not say. Returns the text before it.
  */
 struct slice cli_cut_verdict(struct slice text, uint64_t *line, uint64_t *dropped);
 

@@ -4,8 +4,8 @@
 #ifndef SINKD_CLI_CLI_HELP_H
 #define SINKD_CLI_CLI_HELP_H
 
-/* cli_help_print(command): the help of ${command}, of all when it is NULL, on standard output. Returns
- * the exit code; CLI_EXIT_USAGE when there is no such command. */
+/* cli_help_print(command): the help of ${command}, of all when it is NULL, on standard output.
+ * Returns the exit code; CLI_EXIT_USAGE when there is no such command. */
 int cli_help_print(const char *command);
 
 /* cli_help_text(i): the texts by number, NULL beyond the last: for tests. */

@@ -33,8 +33,8 @@ struct cli_request {
     int64_t timeout_ms;
 };
 
-/* cli_http_open(h, server, info): ${server}, resolved, is kept. cli_http_close() frees, also after an
- * error. ERR_NOMEM. */
+/* cli_http_open(h, server, info): ${server}, resolved, is kept. cli_http_close() frees, also after
+ * an error. ERR_NOMEM. */
 enum err cli_http_open(struct cli_http *h, const struct cli_server *server,
                        struct errinfo *info) MUST_USE;
 void cli_http_close(struct cli_http *h);

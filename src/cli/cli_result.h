@@ -22,8 +22,9 @@
 enum err cli_result_put(struct buf *out, struct buf *notes, struct slice body,
                         enum cli_format format, bool *failed) MUST_USE;
 
-/* cli_result_series(body, series, error): the first series of the first result. ERR_BAD: no such answer;
- * ERR_SHORT: an answer without a series. ${error} gets the text of an error in it, which is ERR_DENIED. */
+/* cli_result_series(body, series, error): the first series of the first result. ERR_BAD: no such
+ * answer; ERR_SHORT: an answer without a series. ${error} gets the text of an error in it, which is
+ * ERR_DENIED. */
 enum err cli_result_series(struct slice body, struct json *series, struct buf *error) MUST_USE;
 
 #endif

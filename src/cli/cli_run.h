@@ -10,7 +10,8 @@
 #include "cli/cli_http.h"
 #include "cli/cli_table.h"
 
-/* cli_run_query(http, sql, reply, info): POST the text; ${reply} is the answer, whatever its status.
+/* cli_run_query(http, sql, reply, info): POST the text; ${reply} is the answer, whatever its
+ * status.
  * Errors: as cli_http_call. */
 enum err cli_run_query(struct cli_http *http, struct slice sql, struct http_reply *reply,
                        struct errinfo *info) MUST_USE;

@@ -1,8 +1,9 @@
 /*
  * daemon.c: see daemon.h.
  *
- * Start: store, committer, loop, definitions, runners, then the listener. End, in the loop, so that a second
- * signal is always heard: the listener, the open requests, the runners; then the committer and the store.
+ * Start: store, committer, loop, definitions, runners, then the listener. End, in the loop, so that
+ * a second signal is always heard: the listener, the open requests, the runners; then the committer
+ * and the store.
  */
 #include "daemon/daemon.h"
 
@@ -72,7 +73,7 @@ static const struct server_route routes[] = {
     {.path = "/internal/sync/metadata", .methods = HTTP_GET, .done = sync_api_metadata},
 };
 
-/* ---- signals ------------------------------------------------------------------------------------- */
+/* ---- signals ---- */
 
 static const struct wake *signal_wake;
 static volatile sig_atomic_t ends_asked, reload_asked;
@@ -107,7 +108,7 @@ catch_signals(const struct wake *wake)
     sigaction(SIGXFSZ, &action, NULL); /* a file size limit is an error of the write, not the end */
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------- */
+/* ---- the end ---- */
 
 static void look_whether_stopped(void *arg);
 
@@ -181,7 +182,7 @@ on_wake(void *arg, int events)
         begin_stop(r);
 }
 
-/* ---- the start ----------------------------------------------------------------------------------------- */
+/* ---- the start ---- */
 
 static uint64_t
 megabytes(uint64_t n)
@@ -346,8 +347,8 @@ start(struct run *r, struct errinfo *info)
     return provision_start(&r->provision, d, provisioned, r, info);
 }
 
-/* No requests, no runners, no commits any more; then whoever waited for a commit hears of it. What that
- * sets off, such as the next statement of a list, is refused and heard of too. */
+/* No requests, no runners, no commits any more; then whoever waited for a commit hears of it. What
+ * that sets off, such as the next statement of a list, is refused and heard of too. */
 static void
 end_all(struct run *r)
 {
@@ -364,8 +365,8 @@ end_all(struct run *r)
         ;
 }
 
-/* Everything that was opened, in the order that each part needs: writes under way hold a part of the
- * server's budget, and all may call the committer. */
+/* Everything that was opened, in the order that each part needs: writes under way hold a part of
+ * the server's budget, and all may call the committer. */
 static void
 close_all(struct run *r)
 {

@@ -1,8 +1,8 @@
 /*
  * daemon.h: the running daemon: its parts, and their start and end.
  *
- * The *_api files get it as the context of the server; everything in it belongs to the loop's thread, or
- * says itself which threads may call it.
+ * The *_api files get it as the context of the server; everything in it belongs to the loop's
+ * thread, or says itself which threads may call it.
  */
 #ifndef SINKD_DAEMON_DAEMON_H
 #define SINKD_DAEMON_DAEMON_H

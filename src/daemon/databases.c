@@ -177,7 +177,7 @@ databases_has(const struct databases *d, struct slice name)
     return found;
 }
 
-/* ---- changes ------------------------------------------------------------------------------------ */
+/* ---- changes ---- */
 
 /* On the loop's thread. */
 static void

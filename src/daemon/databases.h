@@ -1,8 +1,8 @@
 /*
  * databases.h: the names that SHOW DATABASES lists.
  *
- * A database is only a name: any may be written to, the first write lists it. Names are kept in the store.
- * Belongs to the loop's thread.
+ * A database is only a name: any may be written to, the first write lists it. Names are kept in the
+ * store. Belongs to the loop's thread.
  */
 #ifndef SINKD_DAEMON_DATABASES_H
 #define SINKD_DAEMON_DATABASES_H
@@ -27,7 +27,8 @@ enum err databases_open(struct databases **out, struct store *store, struct comm
 /* databases_close(d): after the committer stopped and its mail was delivered. NULL does nothing. */
 void databases_close(struct databases *d);
 
-/* databases_is_valid(name): 1 to 200 printable bytes, no slash, no backslash, neither "." nor "..". */
+/* databases_is_valid(name): 1 to 200 printable bytes, no slash, no backslash, neither "." nor
+ * "..". */
 bool databases_is_valid(struct slice name);
 
 size_t databases_count(const struct databases *d);

@@ -1,8 +1,8 @@
 /*
  * disk_watch.h: how much room the data folder's disk has, looked at now and then ([disk]).
  *
- * Below the first threshold the log says so, once; below the second writes are refused (507) until there is
- * room again. Belongs to the loop's thread.
+ * Below the first threshold the log says so, once; below the second writes are refused (507) until
+ * there is room again. Belongs to the loop's thread.
  */
 #ifndef SINKD_DAEMON_DISK_WATCH_H
 #define SINKD_DAEMON_DISK_WATCH_H
@@ -17,8 +17,8 @@
 
 struct disk_watch;
 
-/* disk_watch_open(out, loop, config, path, info): looks at once, then every check_interval_secs (never when
- * it is disabled). ERR_NOMEM. */
+/* disk_watch_open(out, loop, config, path, info): looks at once, then every check_interval_secs
+ * (never when it is disabled). ERR_NOMEM. */
 enum err disk_watch_open(struct disk_watch **out, struct loop *loop,
                          const struct config_disk *config, const char *path,
                          struct errinfo *info) MUST_USE;

@@ -87,7 +87,7 @@ histogram(struct page *p, const char *name, const char *labels, const struct his
     put(p, PREFIX "%s_count{%.*s} %" PRIu64 "\n", name, (int)strlen(labels) - 1, labels, h->count);
 }
 
-/* ---- sinks ------------------------------------------------------------------------------------------ */
+/* ---- sinks ---- */
 
 /* One sink as it is now: all its figures are of one moment. */
 struct sink_figures {
@@ -212,7 +212,7 @@ put_sinks(struct page *p, struct daemon *daemon)
     mem_free(list);
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------------ */
+/* ---- the rest ---- */
 
 /* Several reasons may share a label (the parser's finer ones): their first one shows the sum. */
 static void

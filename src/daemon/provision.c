@@ -35,7 +35,7 @@ saw_mark(void *arg, struct slice key, struct slice value)
     p->ready = p->ready || slice_eq(key, SLICE(META_READY));
 }
 
-/* ---- the mark ----------------------------------------------------------------------------------- */
+/* ---- the mark ---- */
 
 static void
 mark_is_set(struct mail *m)
@@ -66,7 +66,7 @@ set_mark(struct provision *p)
     committer_change(p->daemon->committer, &p->change);
 }
 
-/* ---- the file ------------------------------------------------------------------------------------- */
+/* ---- the file ---- */
 
 static void
 file_is_done(void *arg, const char *error)

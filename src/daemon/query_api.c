@@ -33,6 +33,7 @@ struct query_queue {
     struct daemon *daemon;
     struct job *first, **last;
     bool running; /* the first job is being worked on, somewhere up the stack */
+    bool parked;  /* its statement waits for a commit: resume() goes on with it, nobody else */
 };
 
 enum err
@@ -70,7 +71,7 @@ query_api_close(struct query_queue *q)
     mem_free(q);
 }
 
-/* ---- answers --------------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
 static void
 answer(struct job *job, struct server_call *call)
@@ -113,7 +114,7 @@ finish(struct job *job)
         answer(job, call);
 }
 
-/* ---- execution --------------------------------------------------------------------------------------- */
+/* ---- execution ---- */
 
 /* GET is for reading; a change by GET works, as ever, and is told so. */
 static void
@@ -161,12 +162,15 @@ run_job(struct job *job)
 static void
 run_queue(struct query_queue *q)
 {
-    if (q->running)
+    if (q->running || q->parked)
         return;
     q->running = true;
-    while (q->first != NULL && run_job(q->first)) {
+    while (q->first != NULL) {
         struct job *job = q->first;
 
+        q->parked = !run_job(job);
+        if (q->parked)
+            break;
         q->first = job->next;
         if (q->first == NULL)
             q->last = &q->first;
@@ -183,6 +187,7 @@ resume(void *arg)
     struct job *job = arg;
 
     job->resumed = true;
+    job->queue->parked = false;
     run_queue(job->queue);
 }
 
@@ -230,7 +235,7 @@ query_api_run(struct query_queue *q, struct slice text, void (*done)(void *arg, 
     return ERR_OK;
 }
 
-/* ---- requests ------------------------------------------------------------------------------------------ */
+/* ---- requests ---- */
 
 void
 query_api_head(struct server_call *call)

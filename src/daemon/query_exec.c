@@ -28,7 +28,7 @@ change_is_over(void *arg, enum err result, const struct errinfo *info)
     x->resume(x->arg);
 }
 
-/* ---- sinks --------------------------------------------------------------------------------------- */
+/* ---- sinks ---- */
 
 static const struct sink_def *
 find_sink(struct query_exec *x, const struct sql_statement *statement)
@@ -132,7 +132,7 @@ drop_sink(struct query_exec *x, const struct sql_statement *statement)
     return false;
 }
 
-/* ---- databases ------------------------------------------------------------------------------------ */
+/* ---- databases ---- */
 
 static bool
 create_database(struct query_exec *x, const struct sql_statement *statement)
@@ -164,7 +164,7 @@ drop_database(struct query_exec *x, const struct sql_statement *statement)
     return false;
 }
 
-/* ---- what is not there ------------------------------------------------------------------------------ */
+/* ---- what is not there ---- */
 
 static bool
 unsupported(struct query_exec *x, const struct sql_statement *statement)

@@ -23,8 +23,8 @@ struct query_exec {
 
 /*
  * query_exec_run(x, statement):
- * Execute it. True: done, its result (or error) is there. False: it waits for a commit; x->resume is called later
- * on the loop's thread, and ${x} and ${statement} stay until then.
+ * Execute it. True: done, its result (or error) is there. False: it waits for a commit; x->resume
+ * is called later on the loop's thread, and ${x} and ${statement} stay until then.
  */
 bool query_exec_run(struct query_exec *x, const struct sql_statement *statement);
 

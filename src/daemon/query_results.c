@@ -207,7 +207,7 @@ query_results_first_error(const struct query_results *r, char *text, size_t size
     return NULL;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 /* A text under way: its sink, its indentation, its first error. */
 struct writer {

@@ -51,13 +51,14 @@ void query_results_bool(struct query_results *r, bool value);
 /* query_results_failed(r): whether the last result is an error. */
 bool query_results_failed(const struct query_results *r);
 
-/* query_results_first_error(r, text, size): the first error's text in ${text}, which is returned; NULL without. */
+/* query_results_first_error(r, text, size): the first error's text in ${text}, which is returned;
+ * NULL without. */
 const char *query_results_first_error(const struct query_results *r, char *text, size_t size);
 
 enum query_form { QUERY_JSON, QUERY_JSON_PRETTY, QUERY_JSON_CHUNKED, QUERY_CSV };
 
-/* query_results_write(r, form, out): append the whole answer's body. CHUNKED: one document a result.
- * ERR_NOMEM. */
+/* query_results_write(r, form, out): append the whole answer's body. CHUNKED: one document a
+ * result. ERR_NOMEM. */
 enum err query_results_write(const struct query_results *r, enum query_form form,
                              struct buf *out) MUST_USE;
 

@@ -76,9 +76,9 @@ enum err server_open(struct server **out, struct loop *loop, const struct server
                      const struct server_route *routes, size_t count, void *ctx,
                      struct errinfo *info) MUST_USE;
 
-/* server_cut(s): close the listener and all connections at once; open calls get over(call, 0). Tickets
- * find nothing from then on. server_close(s): that, then free; nobody holds a ticket or a part of
- * the budget any more. NULL does nothing. */
+/* server_cut(s): close the listener and all connections at once; open calls get over(call, 0).
+ * Tickets find nothing from then on. server_close(s): that, then free; nobody holds a ticket or a
+ * part of the budget any more. NULL does nothing. */
 void server_cut(struct server *s);
 void server_close(struct server *s);
 
@@ -100,8 +100,8 @@ struct server *server_of(const struct server_call *call);
  * itself. */
 struct server_budget *server_inflight(struct server *s);
 
-/* server_recycle(s): memory of bodies that are over, for those to come and for what is made of them.
- * It is given back to the system when no request came for a second. */
+/* server_recycle(s): memory of bodies that are over, for those to come and for what is made of
+ * them. It is given back to the system when no request came for a second. */
 struct recycle *server_recycle(struct server *s);
 
 /* The request; not const, so that http_request_parse_form() can be called. Valid until the

@@ -84,8 +84,8 @@ take_options(struct sink_def *d, const struct sql_sink *sink, struct errinfo *in
     return err;
 }
 
-/* The clauses that are there replace what the definition has. A URL's user info yields to USERNAME and
- * PASSWORD. */
+/* The clauses that are there replace what the definition has. A URL's user info yields to USERNAME
+ * and PASSWORD. */
 static enum err
 take_clauses(struct sink_def *d, const struct sql_sink *sink, struct errinfo *info)
 {
@@ -117,7 +117,7 @@ take_clauses(struct sink_def *d, const struct sql_sink *sink, struct errinfo *in
     return err;
 }
 
-/* ---- allow_hosts, deny_hosts --------------------------------------------------------------------- */
+/* ---- allow_hosts, deny_hosts ---- */
 
 /* A name as DNS compares it: without case, and without the dot that may end it. */
 static struct slice
@@ -165,7 +165,7 @@ check_hosts(const struct sink_def *d, const struct config_sink *config, struct e
     return ERR_OK;
 }
 
-/* ---- the calls --------------------------------------------------------------------------------------- */
+/* ---- the calls ---- */
 
 static enum err
 checked(struct sink_def *d, enum err err, const struct config_sink *config, struct errinfo *info)

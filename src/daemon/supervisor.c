@@ -12,7 +12,7 @@
 #include "sink/sink.h"
 #include "sink/sink_types.h"
 
-/* ---- runners ------------------------------------------------------------------------------------ */
+/* ---- runners ---- */
 
 static void reap(struct mail *m);
 
@@ -101,7 +101,7 @@ supervisor_let_go(struct supervisor *s, struct entry *e)
     mem_free(e);
 }
 
-/* ---- the table ------------------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
 size_t
 supervisor_place(const struct supervisor *s, struct slice name, bool *found)
@@ -223,7 +223,7 @@ supervisor_oldest_age(struct supervisor *s, const struct sink_def *def, int64_t 
            store_age(s->reader, record.cursor, age_ms);
 }
 
-/* ---- start and stop ------------------------------------------------------------------------------------ */
+/* ---- start and stop ---- */
 
 bool
 supervisor_may_lose(const struct supervisor *s, const struct sink_def *def)

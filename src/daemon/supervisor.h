@@ -1,8 +1,9 @@
 /*
  * supervisor.h: the sinks by name: their definitions, their runners, what they hold.
  *
- * Everything happens on the loop's thread. A change of definitions is committed by the committer and comes
- * back by mail: one at a time, its caller waits. Not for: SQL (sink_ddl.h) and not for answers.
+ * Everything happens on the loop's thread. A change of definitions is committed by the committer
+ * and comes back by mail: one at a time, its caller waits. Not for: SQL (sink_ddl.h) and not for
+ * answers.
  */
 #ifndef SINKD_DAEMON_SUPERVISOR_H
 #define SINKD_DAEMON_SUPERVISOR_H
@@ -33,15 +34,16 @@ struct supervisor_config {
     const char *node;
 };
 
-/* supervisor_open(out, config, info): load the definitions, check the records against them, start the
- * runners (when the service is enabled). ERR_NOMEM, ERR_IO, ERR_BAD. */
+/* supervisor_open(out, config, info): load the definitions, check the records against them, start
+ * the runners (when the service is enabled). ERR_NOMEM, ERR_IO, ERR_BAD. */
 enum err supervisor_open(struct supervisor **out, const struct supervisor_config *config,
                          struct errinfo *info) MUST_USE;
 
 /*
- * The end, in this order: supervisor_stop (every runner is asked to end, the round under way may finish);
- * supervisor_is_stopped says whether all have; supervisor_abort ends them now; supervisor_join waits for their
- * threads; then the committer stops; then supervisor_close frees (and does what was left out; NULL does nothing).
+ * The end, in this order: supervisor_stop (every runner is asked to end, the round under way may
+ * finish); supervisor_is_stopped says whether all have; supervisor_abort ends them now;
+ * supervisor_join waits for their threads; then the committer stops; then supervisor_close frees
+ * (and does what was left out; NULL does nothing).
  */
 void supervisor_stop(struct supervisor *s);
 bool supervisor_is_stopped(struct supervisor *s);
@@ -61,7 +63,8 @@ const struct sink_def *supervisor_find(const struct supervisor *s, struct slice 
 uint64_t supervisor_batch_size(const struct supervisor *s, const struct sink_def *def);
 int64_t supervisor_flush_interval_ms(const struct supervisor *s, const struct sink_def *def);
 
-/* One sink's state: its committed record, what its runner says, how many points it has yet to pass. */
+/* One sink's state: its committed record, what its runner says, how many points it has yet to
+ * pass. */
 struct supervisor_view {
     struct store_record record;
     struct runner_view runner;
@@ -69,14 +72,17 @@ struct supervisor_view {
 };
 void supervisor_view(struct supervisor *s, const struct sink_def *def, struct supervisor_view *out);
 
-/* supervisor_oldest_age(s, def, age_ms): age of the oldest pending point; false when there is none. */
+/* supervisor_oldest_age(s, def, age_ms): age of the oldest pending point; false when there is
+ * none. */
 bool supervisor_oldest_age(struct supervisor *s, const struct sink_def *def, int64_t *age_ms);
 
 /*
- * Changes. ${done}(arg, result, info) is called once, later, when the change is in force (or could not be
- * committed); it is not called when an error is returned at once. One change at a time: ERR_BUSY otherwise.
+ * Changes. ${done}(arg, result, info) is called once, later, when the change is in force (or could
+ * not be committed); it is not called when an error is returned at once. One change at a time:
+ * ERR_BUSY otherwise.
  *
- * supervisor_create(s, def, earliest, done, arg, info): takes over ${def} (also on errors). ERR_RANGE: too many.
+ * supervisor_create(s, def, earliest, done, arg, info): takes over ${def} (also on errors).
+ * ERR_RANGE: too many.
  * supervisor_replace(s, def, done, arg, info): as ALTER: the sink of that name; takes over ${def}.
  * supervisor_drop(s, name, done, arg, info).
  * The names must be free, or taken: asserted.

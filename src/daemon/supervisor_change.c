@@ -93,7 +93,8 @@ begin_change(struct supervisor *s, enum change_kind kind, struct entry *e, size_
     committer_change(s->config.committer, &s->change);
 }
 
-/* The definition's bytes in s->value and an entry that holds it; ${def} is taken over in any case. */
+/* The definition's bytes in s->value and an entry that holds it; ${def} is taken over in any
+ * case. */
 static enum err
 prepare(struct supervisor *s, struct sink_def *def, struct entry **out, struct errinfo *info)
 {

@@ -66,11 +66,12 @@ void supervisor_take_out(struct supervisor *s, const struct entry *e);
 /* supervisor_may_lose(s, def): whether the log may lose this sink's oldest points to make room. */
 bool supervisor_may_lose(const struct supervisor *s, const struct sink_def *def);
 
-/* supervisor_start_runner(s, e): unless the service is off, it runs already, or a predecessor of that name still
- * holds its connection. */
+/* supervisor_start_runner(s, e): unless the service is off, it runs already, or a predecessor of
+ * that name still holds its connection. */
 void supervisor_start_runner(struct supervisor *s, struct entry *e);
 
-/* supervisor_refresh(s, e): hand the runner its definition anew: it reads its files again and retries at once. */
+/* supervisor_refresh(s, e): hand the runner its definition anew: it reads its files again and
+ * retries at once. */
 void supervisor_refresh(struct supervisor *s, struct entry *e);
 
 /* supervisor_let_go(s, e): the sink is gone from the store: free it; its runner ends by itself. */

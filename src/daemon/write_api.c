@@ -1,9 +1,9 @@
 /*
  * write_api.c: see write_api.h.
  *
- * At the head a request is checked and may be refused; when its body is there it is parsed once into chunks,
- * which the committer makes durable; its mail brings the answer. Back-pressure is always 503 with
- * Retry-After: clients throw a batch away for good on any 4xx.
+ * At the head a request is checked and may be refused; when its body is there it is parsed once
+ * into chunks, which the committer makes durable; its mail brings the answer. Back-pressure is
+ * always 503 with Retry-After: clients throw a batch away for good on any 4xx.
  */
 #include "daemon/write_api.h"
 
@@ -17,7 +17,8 @@
 
 #define RETRY_AFTER_S 5
 
-/* One write on its way. Made at the head; lives until both the call is over and the committer is done. */
+/* One write on its way. Made at the head; lives until both the call is over and the committer is
+ * done. */
 struct write {
     struct daemon *daemon;
     enum precision precision;
@@ -72,10 +73,10 @@ write_api_limit(const struct daemon *daemon)
     return configured < eighth ? configured : (size_t)eighth;
 }
 
-/* ---- the head ------------------------------------------------------------------------------------- */
+/* ---- the head ---- */
 
-/* Whether the daemon takes anything at all now; else the call is answered. A full log is the committer's to
- * tell: a smaller body may fit. */
+/* Whether the daemon takes anything at all now; else the call is answered. A full log is the
+ * committer's to tell: a smaller body may fit. */
 static bool
 can_take(struct daemon *daemon, struct server_call *call)
 {
@@ -196,7 +197,7 @@ write_api_head_v2(struct server_call *call)
         accept_write(w, call);
 }
 
-/* ---- the body --------------------------------------------------------------------------------------- */
+/* ---- the body ---- */
 
 static enum err
 parse_body(struct write *w, const struct http_request *request)

@@ -44,8 +44,8 @@ void write_body_free(struct write_body *b);
  * write_body_parse(b, daemon, form, body, precision, origin, limit):
  * ${origin}: whose points they are and when they came. ${limit}: bytes that the points may take as
  * lines, which bounds what a small body can grow to.
- * Errors, where nothing of the body may be kept: ERR_BAD (not of that form), ERR_RANGE (over the limit or
- * WRITE_BODY_POINTS_MAX), both with a complaint; ERR_NOMEM.
+ * Errors, where nothing of the body may be kept: ERR_BAD (not of that form), ERR_RANGE (over the
+ * limit or WRITE_BODY_POINTS_MAX), both with a complaint; ERR_NOMEM.
  */
 enum err write_body_parse(struct write_body *b, struct daemon *daemon, enum write_form form,
                           struct slice body, enum precision precision,

@@ -100,8 +100,7 @@ kafka_client_stale(const struct kafka_client *c)
     return !c->known || now_ms(c) - c->refreshed_at >= KAFKA_CLIENT_AGE_MS;
 }
 
-/* ---- connections
- * ----------------------------------------------------------------------------------- */
+/* ---- connections ---- */
 
 /* A place for one more connection: the one that was used longest ago goes. */
 static void
@@ -185,8 +184,7 @@ kafka_client_dial(struct kafka_client *c, int32_t node, struct kafka_client_conn
                        broker->host, broker->port, cause.text);
 }
 
-/* ---- metadata
- * ---------------------------------------------------------------------------------------- */
+/* ---- metadata ---- */
 
 static enum err
 put_metadata(struct kafka_client *c, const struct kafka_msg_head *head, struct buf *request)
@@ -333,8 +331,7 @@ kafka_client_refresh(struct kafka_client *c, int64_t deadline, struct errinfo *i
     return is_final(err) ? err : ask_bootstrap(c, deadline, info);
 }
 
-/* ---- the producer's id
- * --------------------------------------------------------------------------------- */
+/* ---- the producer's id ---- */
 
 static struct kafka_client_conn *
 any_conn(struct kafka_client *c)
@@ -381,8 +378,7 @@ kafka_client_producer(struct kafka_client *c, struct kafka_msg_producer *produce
     return ERR_OK;
 }
 
-/* ---- with nothing to do
- * ---------------------------------------------------------------------------------- */
+/* ---- with nothing to do ---- */
 
 /* The connections that are open; those that are not are dropped. */
 static size_t

@@ -210,8 +210,7 @@ kafka_client_conn_usable(struct kafka_client_conn *c)
     return false;
 }
 
-/* ---- opening one
- * --------------------------------------------------------------------------------- */
+/* ---- opening one ---- */
 
 static enum err
 malformed(const struct kafka_client_conn *c, enum kafka_proto_api api, struct errinfo *info)

@@ -35,8 +35,7 @@ kafka_cluster_free(struct kafka_cluster *c)
     kafka_cluster_init(c);
 }
 
-/* ---- topics
- * -------------------------------------------------------------------------------------- */
+/* ---- topics ---- */
 
 static size_t *
 bucket_of(struct kafka_cluster *c, struct slice name)
@@ -95,8 +94,7 @@ kafka_cluster_topic(struct kafka_cluster *c, struct slice name, size_t *index)
     return ERR_OK;
 }
 
-/* ---- Metadata
- * -------------------------------------------------------------------------------------- */
+/* ---- Metadata ---- */
 
 /* Walk the whole answer once without keeping any of it: is it well formed, and how many brokers? */
 static enum err

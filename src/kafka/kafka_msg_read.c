@@ -38,8 +38,7 @@ kafka_msg_versions_read(struct slice body, struct kafka_proto_versions *versions
     return ERR_OK;
 }
 
-/* ---- Metadata
- * ------------------------------------------------------------------------------------ */
+/* ---- Metadata ---- */
 
 void
 kafka_msg_cluster_open(struct kafka_msg_cluster *m, struct slice body, int16_t version)
@@ -132,8 +131,7 @@ kafka_msg_cluster_end(struct kafka_msg_cluster *m)
     return rd_done(&m->r);
 }
 
-/* ---- Produce
- * ------------------------------------------------------------------------------------- */
+/* ---- Produce ---- */
 
 void
 kafka_msg_produced_open(struct kafka_msg_produced *m, struct slice body, int16_t version)
@@ -204,8 +202,7 @@ kafka_msg_produced_end(struct kafka_msg_produced *m)
     return rd_done(&m->r);
 }
 
-/* ---- the short ones
- * -------------------------------------------------------------------------------- */
+/* ---- the short ones ---- */
 
 enum err
 kafka_msg_producer_read(struct slice body, struct kafka_msg_producer *out)

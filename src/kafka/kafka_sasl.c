@@ -66,8 +66,7 @@ kafka_sasl_free(struct kafka_sasl *s)
     mem_wipe(s->server, sizeof(s->server));
 }
 
-/* ---- PLAIN
- * ---------------------------------------------------------------------------------------- */
+/* ---- PLAIN ---- */
 
 static enum err
 plain(const struct kafka_sasl *s, struct buf *out)
@@ -81,8 +80,7 @@ plain(const struct kafka_sasl *s, struct buf *out)
     return err == ERR_OK ? buf_add(out, secret_reveal(s->password)) : err;
 }
 
-/* ---- SCRAM
- * ---------------------------------------------------------------------------------------- */
+/* ---- SCRAM ---- */
 
 /* client-first-bare, which begins what the proof is about. */
 static enum err

@@ -115,7 +115,7 @@ mqtt_client_buffered(const struct mqtt_client *c)
     return buf_len(&c->in);
 }
 
-/* ---- moving bytes --------------------------------------------------------------------------------- */
+/* ---- moving bytes ---- */
 
 /* The connection is good for nothing any more. */
 static enum err
@@ -191,7 +191,7 @@ take_packet(struct mqtt_client *c, struct mqtt_packet *out, struct errinfo *info
     return ERR_OK;
 }
 
-/* ---- connecting --------------------------------------------------------------------------------------- */
+/* ---- connecting ---- */
 
 static enum err
 send_hello(struct mqtt_client *c, bool clean_session, int64_t deadline, struct errinfo *info)
@@ -277,7 +277,7 @@ mqtt_client_connect(struct mqtt_client *c, bool clean_session, bool *session_pre
     return ERR_OK;
 }
 
-/* ---- keeping alive ---------------------------------------------------------------------------------------- */
+/* ---- keeping alive ---- */
 
 /* When the next PINGREQ is due. */
 static int64_t
@@ -309,7 +309,7 @@ keep_alive(struct mqtt_client *c, struct errinfo *info)
     return ERR_OK;
 }
 
-/* ---- taking answers ------------------------------------------------------------------------------------------- */
+/* ---- taking answers ---- */
 
 static enum err
 answer(struct mqtt_client *c, enum mqtt_type type, uint16_t id)
@@ -321,8 +321,8 @@ answer(struct mqtt_client *c, enum mqtt_type type, uint16_t id)
     return wr_done(&w);
 }
 
-/* What is not for the caller. A PUBLISH is acknowledged and passed over: brokers can be set to subscribe
- * their clients by themselves. */
+/* What is not for the caller. A PUBLISH is acknowledged and passed over: brokers can be set to
+ * subscribe their clients by themselves. */
 static enum err
 take_other(struct mqtt_client *c, const struct mqtt_packet *packet, struct errinfo *info)
 {
@@ -348,7 +348,8 @@ is_for_caller(const struct mqtt_packet *packet)
            packet->type == MQTT_PUBCOMP;
 }
 
-/* Send what waits and read some: until the caller's deadline, or what the keep-alive asks for first. */
+/* Send what waits and read some: until the caller's deadline, or what the keep-alive asks for
+ * first. */
 static enum err
 move(struct mqtt_client *c, int64_t deadline, struct errinfo *info)
 {

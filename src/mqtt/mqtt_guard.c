@@ -5,14 +5,16 @@
 
 #include "base/clock.h"
 
-/* A connection that the broker closes earlier than this had a short life; so many in a row are no accident. */
+/* A connection that the broker closes earlier than this had a short life; so many in a row are no
+ * accident. */
 #define SHORT_LIFE_MS 10000
 #define SHORT_LIVES 5
 
 /* Closes on one packet alone that make a refusal. */
 #define STRIKES 2
 
-/* Refusals after which the size is taken for the cause, for so long: a broker may be set up anew. */
+/* Refusals after which the size is taken for the cause, for so long: a broker may be set up
+ * anew. */
 #define REFUSALS 3
 #define BELIEVED_MS 3600000
 

@@ -1,12 +1,13 @@
 /*
  * mqtt_guard.h: what a broker that only ever closes the connection means by it.
  *
- * MQTT 3.1.1 has no way to refuse a message: a broker that finds one too large, or a session taken over
- * by a second client of the same identifier, just closes. This keeps count of such closes and tells
- * from them when one message is to blame, which sizes are worth trying, and when to stop dialling. Pure.
+ * MQTT 3.1.1 has no way to refuse a message: a broker that finds one too large, or a session taken
+ * over by a second client of the same identifier, just closes. This keeps count of such closes and
+ * tells from them when one message is to blame, which sizes are worth trying, and when to stop
+ * dialling. Pure.
  *
- * After a close with a message larger than any that was taken so far, such messages go alone; a close on
- * the same one alone, twice, is a refusal of it.
+ * After a close with a message larger than any that was taken so far, such messages go alone; a
+ * close on the same one alone, twice, is a refusal of it.
  */
 #ifndef SINKD_MQTT_MQTT_GUARD_H
 #define SINKD_MQTT_MQTT_GUARD_H
@@ -54,14 +55,16 @@ enum mqtt_blame {
 enum mqtt_blame mqtt_guard_ended(struct mqtt_guard *g, const struct mqtt_guard_end *end,
                                  int64_t now_ms);
 
-/* mqtt_guard_refused(g, bytes, now_ms): a packet of one point is given up after MQTT_BLAME_PACKET. */
+/* mqtt_guard_refused(g, bytes, now_ms): a packet of one point is given up after
+ * MQTT_BLAME_PACKET. */
 void mqtt_guard_refused(struct mqtt_guard *g, size_t bytes, int64_t now_ms);
 
-/* mqtt_guard_blind(g): the broker has refused several packets and never taken one: not their fault. */
+/* mqtt_guard_blind(g): the broker has refused several packets and never taken one: not their
+ * fault. */
 bool mqtt_guard_blind(const struct mqtt_guard *g);
 
-/* mqtt_guard_kicked(g): connection after connection is closed within seconds. True until one lives longer, but
- * each call that says so lets one more try pass. */
+/* mqtt_guard_kicked(g): connection after connection is closed within seconds. True until one lives
+ * longer, but each call that says so lets one more try pass. */
 bool mqtt_guard_kicked(struct mqtt_guard *g);
 
 #endif

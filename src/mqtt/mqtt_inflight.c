@@ -1,8 +1,9 @@
 /*
  * mqtt_inflight.c: see mqtt_inflight.h.
  *
- * A ring in the order of sending. Identifiers are handed out one after another, so a message is found by
- * how far its identifier is from the first one's; answered messages leave holes until the first one goes.
+ * A ring in the order of sending. Identifiers are handed out one after another, so a message is
+ * found by how far its identifier is from the first one's; answered messages leave holes until the
+ * first one goes.
  */
 #include "mqtt/mqtt_inflight.h"
 
@@ -123,7 +124,8 @@ mqtt_inflight_add(struct mqtt_inflight *f, uint8_t qos, size_t from, size_t to, 
     return m;
 }
 
-/* The message with that identifier; NULL: none. Identifiers run from 1 to 65,535 and round again. */
+/* The message with that identifier; NULL: none. Identifiers run from 1 to 65,535 and round
+ * again. */
 static struct mqtt_message *
 find(const struct mqtt_inflight *f, uint16_t id)
 {

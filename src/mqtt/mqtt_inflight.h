@@ -1,17 +1,19 @@
 /*
- * mqtt_inflight.h: the messages that were sent and wait for their answers: identifiers, window, QoS states.
+ * mqtt_inflight.h: the messages that were sent and wait for their answers: identifiers, window, QoS
+ * states.
  *
- * A message is known by its identifier and by two numbers that are the owner's (which points it holds); its
- * bytes are not kept. The table outlives connections: mqtt_inflight_reconnected says what of it still
- * holds, and what has to be sent again is handed out in the order in which it was sent first. No I/O.
+ * A message is known by its identifier and by two numbers that are the owner's (which points it
+ * holds); its bytes are not kept. The table outlives connections: mqtt_inflight_reconnected says
+ * what of it still holds, and what has to be sent again is handed out in the order in which it was
+ * sent first. No I/O.
  *
  * The life of a message:
  *
  *   QoS 1:  SENT --PUBACK--> done
  *   QoS 2:  SENT --PUBREC--> RELEASED (a PUBREL is due) --PUBCOMP--> done
  *
- * A new connection of the same session turns SENT to RESEND (PUBLISH with DUP is due) and RELEASED to
- * RERELEASE (PUBREL is due).
+ * A new connection of the same session turns SENT to RESEND (PUBLISH with DUP is due) and RELEASED
+ * to RERELEASE (PUBREL is due).
  * Source: MQTT 3.1.1 sections 4.3, 4.4 and 4.6.
  */
 #ifndef SINKD_MQTT_MQTT_INFLIGHT_H
@@ -76,8 +78,8 @@ enum mqtt_effect {
 
 /*
  * mqtt_inflight_answer(f, type, id, out, effect):
- * Take a PUBACK, PUBREC or PUBCOMP. ${out} is a copy of the message as it is then, zeroed if there is none. A
- * PUBREC that nothing is known of has effect RELEASE: so the broker can forget it too.
+ * Take a PUBACK, PUBREC or PUBCOMP. ${out} is a copy of the message as it is then, zeroed if there
+ * is none. A PUBREC that nothing is known of has effect RELEASE: so the broker can forget it too.
  * Errors: ERR_BAD: an answer that this message cannot get (a PUBACK for QoS 2, ...).
  */
 enum err mqtt_inflight_answer(struct mqtt_inflight *f, enum mqtt_type type, uint16_t id,
@@ -85,33 +87,34 @@ enum err mqtt_inflight_answer(struct mqtt_inflight *f, enum mqtt_type type, uint
 
 /*
  * mqtt_inflight_reconnected(f, session_present):
- * A new connection. With the session, identifiers and states hold on, and what is open is to be sent again;
- * orphans of QoS 1 are forgotten, those of QoS 2 are closed by a PUBREL. Without, all is forgotten: the
- * owner sends what it still wants to as new messages.
+ * A new connection. With the session, identifiers and states hold on, and what is open is to be
+ * sent again; orphans of QoS 1 are forgotten, those of QoS 2 are closed by a PUBREL. Without, all
+ * is forgotten: the owner sends what it still wants to as new messages.
  */
 void mqtt_inflight_reconnected(struct mqtt_inflight *f, bool session_present);
 
-/* mqtt_inflight_next_due(f): the first message, in order, that is to be sent again (RESEND, RERELEASE); NULL:
- * none. mqtt_inflight_sent_again(f, m): it was. */
+/* mqtt_inflight_next_due(f): the first message, in order, that is to be sent again (RESEND,
+ * RERELEASE); NULL: none. mqtt_inflight_sent_again(f, m): it was. */
 const struct mqtt_message *mqtt_inflight_next_due(const struct mqtt_inflight *f);
 void mqtt_inflight_sent_again(struct mqtt_inflight *f, const struct mqtt_message *m);
 
-/* mqtt_inflight_abandon(f, m): ${m} is in state RESEND, but there is nothing to send any more: QoS 1 is forgotten, of
- * QoS 2 a PUBREL is due, which lets the broker forget the identifier. */
+/* mqtt_inflight_abandon(f, m): ${m} is in state RESEND, but there is nothing to send any more: QoS
+ * 1 is forgotten, of QoS 2 a PUBREL is due, which lets the broker forget the identifier. */
 void mqtt_inflight_abandon(struct mqtt_inflight *f, const struct mqtt_message *m);
 
 /* mqtt_inflight_first_unanswered(f): the oldest message in state SENT or RESEND; NULL: none. */
 const struct mqtt_message *mqtt_inflight_first_unanswered(const struct mqtt_inflight *f);
 
-/* mqtt_inflight_forget_from(f, m): drop ${m} and all behind it that the broker has not answered. Only where the
- * broker cannot have taken them: it would take the next use of their identifiers for a repetition. */
+/* mqtt_inflight_forget_from(f, m): drop ${m} and all behind it that the broker has not answered.
+ * Only where the broker cannot have taken them: it would take the next use of their identifiers for
+ * a repetition. */
 void mqtt_inflight_forget_from(struct mqtt_inflight *f, const struct mqtt_message *m);
 
 /* mqtt_inflight_orphan_all(f): nobody waits for what is in the table any more. */
 void mqtt_inflight_orphan_all(struct mqtt_inflight *f);
 
-/* mqtt_inflight_at(f, i): the i-th message of the table in order, answered ones among them; NULL beyond the
- * last. */
+/* mqtt_inflight_at(f, i): the i-th message of the table in order, answered ones among them; NULL
+ * beyond the last. */
 const struct mqtt_message *mqtt_inflight_at(const struct mqtt_inflight *f, size_t i);
 
 #endif

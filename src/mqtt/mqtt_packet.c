@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-/* ---- texts ------------------------------------------------------------------------------------ */
+/* ---- texts ---- */
 
 /* The code point of a valid UTF-8 sequence of ${n} bytes. */
 static uint32_t
@@ -64,7 +64,7 @@ mqtt_packet_refusal(uint8_t code)
     }
 }
 
-/* ---- writing ------------------------------------------------------------------------------------ */
+/* ---- writing ---- */
 
 /* The fixed header: section 2.2. */
 static void
@@ -189,7 +189,7 @@ mqtt_packet_empty(struct wr *w, enum mqtt_type type)
     put_head(w, type, 0, 0);
 }
 
-/* ---- reading -------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static enum err
 malformed(struct errinfo *info, const char *what)
@@ -214,7 +214,8 @@ get_remaining(struct rd *r)
     return 0;
 }
 
-/* What the first byte alone tells: types that no broker sends to a publisher, reserved flag bits. */
+/* What the first byte alone tells: types that no broker sends to a publisher, reserved flag
+ * bits. */
 static const char *
 first_byte_fault(uint8_t first)
 {

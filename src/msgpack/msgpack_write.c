@@ -19,26 +19,47 @@ msgpack_write_bool(struct wr *w, bool value)
     wr_u8(w, value ? 0xc3 : 0xc2);
 }
 
+/* Room for the ${n} bytes of a value, which the caller fills; NULL after an error. */
+static uint8_t *
+room_for(struct wr *w, size_t n)
+{
+    uint8_t *room = w->err == ERR_OK ? buf_reserve(w->out, n) : NULL;
+
+    if (room == NULL)
+        wr_fail(w, ERR_NOMEM);
+    else
+        buf_commit(w->out, n);
+    return room;
+}
+
 /* The form byte for one, two, four or eight bytes is ${form} + 0, 1, 2 or 3, and the bytes
  * follow. */
+static size_t
+store_sized(uint8_t *p, uint8_t form, unsigned size_log2, uint64_t value)
+{
+    p[0] = (uint8_t)(form + size_log2);
+    switch (size_log2) {
+    case 0:
+        p[1] = (uint8_t)(value & 0xff);
+        return 2;
+    case 1:
+        store_be16(p + 1, (uint16_t)(value & 0xffff));
+        return 3;
+    case 2:
+        store_be32(p + 1, (uint32_t)(value & 0xffffffff));
+        return 5;
+    default:
+        store_be64(p + 1, value);
+        return 9;
+    }
+}
+
 static void
 put_sized(struct wr *w, uint8_t form, unsigned size_log2, uint64_t value)
 {
-    wr_u8(w, (uint8_t)(form + size_log2));
-    switch (size_log2) {
-    case 0:
-        wr_u8(w, (uint8_t)(value & 0xff));
-        break;
-    case 1:
-        wr_be16(w, (uint16_t)(value & 0xffff));
-        break;
-    case 2:
-        wr_be32(w, (uint32_t)(value & 0xffffffff));
-        break;
-    default:
-        wr_be64(w, value);
-        break;
-    }
+    uint8_t bytes[9];
+
+    wr_bytes(w, slice_make(bytes, store_sized(bytes, form, size_log2, value)));
 }
 
 void
@@ -87,8 +108,7 @@ msgpack_write_f64(struct wr *w, double value)
     uint64_t bits;
 
     memcpy(&bits, &value, sizeof(bits));
-    wr_u8(w, 0xcb);
-    wr_be64(w, bits);
+    put_sized(w, 0xc8, 3, bits); /* 0xcb */
 }
 
 /* A length or count in one, two or four bytes, from the form byte of the narrowest one on. */
@@ -115,8 +135,19 @@ msgpack_write_str_head(struct wr *w, size_t length)
 void
 msgpack_write_str(struct wr *w, struct slice s)
 {
-    msgpack_write_str_head(w, s.n);
-    wr_bytes(w, s);
+    uint8_t *room;
+
+    if (s.n >= 32) {
+        msgpack_write_str_head(w, s.n);
+        wr_bytes(w, s);
+        return;
+    }
+    room = room_for(w, 1 + s.n);
+    if (room == NULL)
+        return;
+    room[0] = (uint8_t)(0xa0 + s.n);
+    if (s.n > 0)
+        memcpy(room + 1, s.p, s.n);
 }
 
 void

@@ -44,19 +44,21 @@ struct ingest {
     bool timed, unwritable;
 };
 
-/* ingest_rows(in, body, line, precision, now_ns), ingest_columns(...): start over ${body}, which must
- * outlive what comes out. ${line} holds one point at a time. */
+/* ingest_rows(in, body, line, precision, now_ns), ingest_columns(...): start over ${body}, which
+ * must outlive what comes out. ${line} holds one point at a time. */
 void ingest_rows(struct ingest *in, struct slice body, struct buf *line, enum precision precision,
                  int64_t now_ns);
 void ingest_columns(struct ingest *in, struct slice body, struct buf *line,
                     enum precision precision, int64_t now_ns);
 
-/* ingest_next(in, point, bad): the next point. Slices that come out are valid until the next call; the line
- * number of ${bad} is the number of the point. After END, BROKEN and NOMEM: do not call again. */
+/* ingest_next(in, point, bad): the next point. Slices that come out are valid until the next call;
+ * the line number of ${bad} is the number of the point. After END, BROKEN and NOMEM: do not call
+ * again. */
 enum ingest_event ingest_next(struct ingest *in, struct lineproto_point *point,
                               struct lineproto_bad *bad) MUST_USE;
 
-/* ingest_problem(in, at): what is wrong with a broken body; ${at}: the offset where it was noticed. */
+/* ingest_problem(in, at): what is wrong with a broken body; ${at}: the offset where it was
+ * noticed. */
 const char *ingest_problem(const struct ingest *in, size_t *at);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * ingest_line.c: see ingest_line.h.
  *
- * Which names no line can hold is mostly left to the parser: what it takes must have the extents that
- * were written. Only a backslash at an end would go by it unseen: it would turn the separator behind it
- * into text.
+ * Which names no line can hold is mostly left to the parser: what it takes must have the extents
+ * that were written. Only a backslash at an end would go by it unseen: it would turn the separator
+ * behind it into text.
  */
 #include "point/ingest_line.h"
 
@@ -18,8 +18,8 @@ add(struct ingest_line *l, struct slice s)
         l->err = buf_add(l->out, s);
 }
 
-/* Whether this byte of a text needs a backslash before it. In a measurement a quote and an equals sign need
- * one only behind a backslash: then both would be read as an escape. */
+/* Whether this byte of a text needs a backslash before it. In a measurement a quote and an equals
+ * sign need one only behind a backslash: then both would be read as an escape. */
 static bool
 needs_escape(enum point_part part, uint8_t byte, bool behind_backslash)
 {

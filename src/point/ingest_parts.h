@@ -10,8 +10,8 @@
 /* ingest_parts_broken(in, why): the body is broken; keeps an earlier reason. */
 void ingest_parts_broken(struct ingest *in, const char *why);
 
-/* The members of a map of a point or column, each as the raw bytes of its value; 0 bytes: not there, or
- * nil. ${names} are their keys. */
+/* The members of a map of a point or column, each as the raw bytes of its value; 0 bytes: not
+ * there, or nil. ${names} are their keys. */
 #define INGEST_MEMBERS 5
 void ingest_parts_members(struct ingest *in, const struct slice names[INGEST_MEMBERS],
                           struct slice values[INGEST_MEMBERS]);
@@ -22,7 +22,8 @@ struct slice ingest_parts_str(struct ingest *in, struct slice raw, const char *w
 /* ingest_parts_tags(in, raw, l): a map of str to str. */
 void ingest_parts_tags(struct ingest *in, struct slice raw, struct ingest_line *l);
 
-/* ingest_parts_float(in, r, l), ingest_parts_time(in, r, l): a number; a timestamp in either integer form. */
+/* ingest_parts_float(in, r, l), ingest_parts_time(in, r, l): a number; a timestamp in either
+ * integer form. */
 void ingest_parts_float(struct ingest *in, struct rd *r, struct ingest_line *l);
 void ingest_parts_time(struct ingest *in, struct rd *r, struct ingest_line *l);
 

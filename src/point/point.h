@@ -77,8 +77,8 @@ bool point_boolean(struct slice text, bool *truth);
 /* point_is_plain(raw): no backslash in it: the raw slice is the text. */
 bool point_is_plain(struct slice raw);
 
-/* point_next_byte(part, raw, i): the next byte of the text of ${raw}; steps ${i}, which is less than
- * raw.n, over it and its escape. */
+/* point_next_byte(part, raw, i): the next byte of the text of ${raw}; steps ${i}, which is less
+ * than raw.n, over it and its escape. */
 uint8_t point_next_byte(enum point_part part, struct slice raw, size_t *i);
 
 /* point_unescape(part, raw, out): take the escapes off, once. ${out} has room for raw.n bytes (it

@@ -3,9 +3,9 @@
  *
  *   {"measurement":"cpu","tags":{"host":"a"},"fields":{"usage":1.5,"n":3},"timestamp":1700000000}
  *
- * Integers are exact to the limits of int64 and uint64, floats are the shortest text that reads back
- * to the same bits. Whatever bytes the point holds the document is valid: invalid UTF-8 becomes
- * U+FFFD, one for each byte, and of a name that comes twice the last value counts.
+ * Integers are exact to the limits of int64 and uint64, floats are the shortest text that reads
+ * back to the same bits. Whatever bytes the point holds the document is valid: invalid UTF-8
+ * becomes U+FFFD, one for each byte, and of a name that comes twice the last value counts.
  * Source: RFC 8259; docs/user-guide/sinks.md.
  */
 #ifndef SINKD_POINT_POINT_JSON_H

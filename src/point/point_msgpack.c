@@ -43,26 +43,31 @@ put_tags(struct wr *w, struct slice tags)
 static void
 put_value(struct wr *w, const struct point_field *field)
 {
-    msgpack_write_map(w, 1);
+    /* Each begins with a map of one, 0x81, and a str of its name's length, 0xa0 + n. */
     switch (field->type) {
     case POINT_FLOAT:
-        msgpack_write_str(w, SLICE("Float"));
+        wr_bytes(w, SLICE("\x81\xa5"
+                          "Float"));
         msgpack_write_f64(w, field->value.number);
         break;
     case POINT_INTEGER:
-        msgpack_write_str(w, SLICE("Integer"));
+        wr_bytes(w, SLICE("\x81\xa7"
+                          "Integer"));
         msgpack_write_i64(w, field->value.integer);
         break;
     case POINT_UNSIGNED:
-        msgpack_write_str(w, SLICE("UInteger"));
+        wr_bytes(w, SLICE("\x81\xa8"
+                          "UInteger"));
         msgpack_write_u64(w, field->value.whole);
         break;
     case POINT_TEXT:
-        msgpack_write_str(w, SLICE("String"));
+        wr_bytes(w, SLICE("\x81\xa6"
+                          "String"));
         put_text(w, POINT_STRING, field->text);
         break;
     case POINT_BOOLEAN:
-        msgpack_write_str(w, SLICE("Boolean"));
+        wr_bytes(w, SLICE("\x81\xa7"
+                          "Boolean"));
         msgpack_write_bool(w, field->value.truth);
         break;
     }

@@ -3,9 +3,9 @@
  *
  *   {measurement: str, tags: {str: str}, fields: {str: {TYPE: value}}, timestamp: int}
  *
- * TYPE is Float, Integer, UInteger, String or Boolean. Names, tag values and strings are the bytes of
- * the point without its escapes; where those are not UTF-8, the MessagePack strings are not either.
- * Of a field name that comes twice the last value counts.
+ * TYPE is Float, Integer, UInteger, String or Boolean. Names, tag values and strings are the bytes
+ * of the point without its escapes; where those are not UTF-8, the MessagePack strings are not
+ * either. Of a field name that comes twice the last value counts.
  */
 #ifndef SINKD_POINT_POINT_MSGPACK_H
 #define SINKD_POINT_POINT_MSGPACK_H
@@ -36,9 +36,11 @@ enum err point_msgpack_put_rest(struct buf *out, struct slice line, int64_t time
  *
  *   {measurement: str, tags: {str: str}, field: str, values: [float64], timestamps: [int64]}
  *
- * point_msgpack_column(w, line, field, count): its beginning, for the series of ${line} and the raw name
- * of a field, up to the head of the values: the caller writes ${count} of them as doubles, then calls
- * point_msgpack_times(w, count) and writes as many timestamps as integers. ERR_BAD: not a stored line.
+ * point_msgpack_column(w, line, field, count): its beginning, for the series of ${line} and the raw
+ * name of a field, up to the head of the values: the caller writes ${count} of them as doubles,
+ * then calls
+ * point_msgpack_times(w, count) and writes as many timestamps as integers. ERR_BAD: not a stored
+ * line.
  */
 void point_msgpack_column(struct wr *w, struct slice line, struct slice field, size_t count);
 void point_msgpack_times(struct wr *w, size_t count);

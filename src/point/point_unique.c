@@ -144,15 +144,18 @@ same_few(enum point_unique_kind kind, uint32_t mark_a, struct slice a, uint32_t 
     return text_order(kind, a, b) == 0;
 }
 
-static void
+/* False: they are more than a few. */
+static bool
 find_few(struct point_unique *u, enum point_unique_kind kind, struct slice list)
 {
-    struct slice names[POINT_UNIQUE_FEW], rest = list;
+    struct slice names[POINT_UNIQUE_FEW], rest = list, more;
     uint32_t marks[POINT_UNIQUE_FEW];
     size_t n = 0;
 
     for (; n < POINT_UNIQUE_FEW && next_name(kind, &rest, &names[n]); n++)
         marks[n] = fingerprint(kind, names[n]);
+    if (n == POINT_UNIQUE_FEW && next_name(kind, &rest, &more))
+        return false;
     for (size_t i = 0; i < n; i++) {
         for (size_t j = i + 1; j < n; j++) {
             if (same_few(kind, marks[i], names[i], marks[j], names[j])) {
@@ -162,6 +165,7 @@ find_few(struct point_unique *u, enum point_unique_kind kind, struct slice list)
         }
     }
     u->count = n - u->over;
+    return true;
 }
 
 /* ---- many ---- */
@@ -313,13 +317,13 @@ enum err
 point_unique_find(struct point_unique *u, enum point_unique_kind kind, struct slice list,
                   struct buf *out)
 {
-    struct names names = {list, kind, NULL, count_names(kind, list)};
+    struct names names = {list, kind, NULL, 0};
 
     u->count = u->over = u->bytes = u->at = u->base = 0;
-    if (names.count > POINT_UNIQUE_FEW)
-        return find_many(u, &names, out);
-    find_few(u, kind, list);
-    return ERR_OK;
+    if (find_few(u, kind, list))
+        return ERR_OK;
+    names.count = count_names(kind, list);
+    return find_many(u, &names, out);
 }
 
 bool

@@ -1,8 +1,9 @@
 /*
  * backoff.h: how long to wait after a failure. Pure.
  *
- * A round of tries: max_retries retries, each twice as far as the one before, from base to max with a
- * jitter of 0.5 to 1.5; then a pause of max (with jitter), and a new round. Refusals pause five times that.
+ * A round of tries: max_retries retries, each twice as far as the one before, from base to max with
+ * a jitter of 0.5 to 1.5; then a pause of max (with jitter), and a new round. Refusals pause five
+ * times that.
  */
 #ifndef SINKD_SINK_BACKOFF_H
 #define SINKD_SINK_BACKOFF_H

@@ -25,8 +25,8 @@ void filter_close(struct filter *f);
 bool filter_database(struct filter *f, struct slice database);
 bool filter_measurement(struct filter *f, struct slice name);
 
-/* filter_failed(f): whether there was no memory to ask an expression since the last call: what was judged
- * meanwhile may be wrong and is to be judged again. A name itself never needs memory. */
+/* filter_failed(f): whether there was no memory to ask an expression since the last call: what was
+ * judged meanwhile may be wrong and is to be judged again. A name itself never needs memory. */
 bool filter_failed(struct filter *f);
 
 /* filter_want(f): the same as store_read wants it. */

@@ -1,8 +1,8 @@
 /*
  * http_line_sink.c: points as line protocol, POSTed to anything that speaks InfluxDB's /write.
  *
- * One request holds the open points of one target, at most max_batch_bytes of them. The destination's
- * answer confirms or refuses it as a whole.
+ * One request holds the open points of one target, at most max_batch_bytes of them. The
+ * destination's answer confirms or refuses it as a whole.
  * Source: InfluxDB 1.x HTTP API, POST /write.
  */
 #include "sink/http_line_sink.h"

@@ -1,9 +1,9 @@
 /*
  * http_msgpack_sink.c: points as MessagePack, POSTed to a HyperbyteDB or another sinkd.
  *
- * A round is cut into many bodies (msgpack_plan.h), so requests are sent ahead of their answers on one
- * connection. Each answer is the verdict on one body. A body is refused alone: the answers to those
- * behind it are still taken, so that nothing confirmed is sent again.
+ * A round is cut into many bodies (msgpack_plan.h), so requests are sent ahead of their answers on
+ * one connection. Each answer is the verdict on one body. A body is refused alone: the answers to
+ * those behind it are still taken, so that nothing confirmed is sent again.
  * Source: HyperbyteDB's row and columnar forms, docs/user-guide/sinks.md.
  */
 #include "sink/http_msgpack_sink.h"
@@ -117,8 +117,8 @@ msgpack_disconnect(struct sink *s)
 
 /* ---- a round ---- */
 
-/* The connection is gone with what waited on it. ERR_OK: start again with what is not confirmed, since
- * something was, or since the peer had closed an idle connection. */
+/* The connection is gone with what waited on it. ERR_OK: start again with what is not confirmed,
+ * since something was, or since the peer had closed an idle connection. */
 static enum err
 start_again(struct delivery_run *run, enum err why)
 {

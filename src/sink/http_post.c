@@ -37,7 +37,7 @@ struct http_post {
     int64_t timeout_ms;
 };
 
-/* ---- making one ------------------------------------------------------------------------------------- */
+/* ---- making one ---- */
 
 static enum err
 remember_secret(struct http_post *p, struct slice value)
@@ -283,7 +283,7 @@ http_post_close(struct http_post *p)
     mem_free(p);
 }
 
-/* ---- the connection ------------------------------------------------------------------------------------- */
+/* ---- the connection ---- */
 
 /* What a failure of the client, before any verdict of the peer, counts as. */
 static void
@@ -339,9 +339,10 @@ http_post_one_target(const struct http_post *p)
     return template_is_constant(p->target);
 }
 
-/* ---- sending ---------------------------------------------------------------------------------------------- */
+/* ---- sending ---- */
 
-/* What the peer said, with what it must not know of us taken out; nothing of an answer to credentials. */
+/* What the peer said, with what it must not know of us taken out; nothing of an answer to
+ * credentials. */
 static void
 describe(struct http_post *p, const struct http_reply *reply, const struct outcome *outcome,
          struct errinfo *info)

@@ -1,5 +1,6 @@
 /*
- * http_post.h: what the HTTP sink types share: their options, the destination, the verdict on an answer.
+ * http_post.h: what the HTTP sink types share: their options, the destination, the verdict on an
+ * answer.
  *
  * A type makes bodies; this sends them with the headers and credentials of the definition and says
  * what the answer means for the points in them.
@@ -35,8 +36,8 @@ struct http_post;
 /* http_post_check(def, info): the URL and the options above. ERR_CONFIG. */
 enum err http_post_check(const struct sink_def *def, struct errinfo *info) MUST_USE;
 
-/* http_post_open(out, def, env, add_db, info): reads the files that options name. With ${add_db} a URL
- * without a `db` gets one: the database of the point. ERR_NOMEM, ERR_CONFIG. */
+/* http_post_open(out, def, env, add_db, info): reads the files that options name. With ${add_db} a
+ * URL without a `db` gets one: the database of the point. ERR_NOMEM, ERR_CONFIG. */
 enum err http_post_open(struct http_post **out, const struct sink_def *def,
                         const struct sink_env *env, bool add_db, struct errinfo *info) MUST_USE;
 void http_post_close(struct http_post *p);
@@ -52,9 +53,9 @@ bool http_post_one_target(const struct http_post *p);
 
 /*
  * http_post_send(p, point, content_type, body, outcome, info):
- * POST ${body} to the target that ${point} gives, and judge the answer. ERR_OK exactly when the answer
- * confirmed it; else ${outcome} says what it means (its range is the caller's to fill) and ${info} what the
- * peer said, without secrets.
+ * POST ${body} to the target that ${point} gives, and judge the answer. ERR_OK exactly when the
+ * answer confirmed it; else ${outcome} says what it means (its range is the caller's to fill) and
+ * ${info} what the peer said, without secrets.
  */
 enum err http_post_send(struct http_post *p, const struct batch_point *point,
                         const char *content_type, struct slice body, struct outcome *outcome,
@@ -64,13 +65,14 @@ enum err http_post_send(struct http_post *p, const struct batch_point *point,
 #define HTTP_POST_AHEAD HTTP_CLIENT_PIPELINE
 
 /*
- * http_post_push(p, point, content_type, body, outcome, info): as http_post_send without the wait for the
- * answer. Errors: ERR_BUSY (not sent: the peer will take no more before its answers are read); others: the
- * connection is closed, what waits for an answer is not confirmed.
- * http_post_pull(p, outcome, info): the verdict on the oldest request that waits; as http_post_send.
+ * http_post_push(p, point, content_type, body, outcome, info): as http_post_send without the wait
+ * for the answer. Errors: ERR_BUSY (not sent: the peer will take no more before its answers are
+ * read); others: the connection is closed, what waits for an answer is not confirmed.
+ * http_post_pull(p, outcome, info): the verdict on the oldest request that waits; as
+ * http_post_send.
  * http_post_waiting(p): how many wait; 0 once the connection is closed, by an answer too.
- * http_post_is_stale(p): the last error was that of an idle connection which the peer had closed: sending
- * again at once is right.
+ * http_post_is_stale(p): the last error was that of an idle connection which the peer had closed:
+ * sending again at once is right.
  */
 enum err http_post_push(struct http_post *p, const struct batch_point *point,
                         const char *content_type, struct slice body, struct outcome *outcome,

@@ -1,5 +1,6 @@
 /*
- * http_verdict.h: what an HTTP status says of a delivery. Pure; docs/user-guide/delivery.md has the table.
+ * http_verdict.h: what an HTTP status says of a delivery. Pure; docs/user-guide/delivery.md has the
+ * table.
  */
 #ifndef SINKD_SINK_HTTP_VERDICT_H
 #define SINKD_SINK_HTTP_VERDICT_H
@@ -21,8 +22,8 @@ struct http_success {
 enum err http_verdict_parse(struct http_success *out, struct slice list,
                             struct errinfo *info) MUST_USE;
 
-/* http_verdict_of(success, status, retry_after_ms, body): the outcome of an answer; ${retry_after_ms} is -1 where none
- * was given. */
+/* http_verdict_of(success, status, retry_after_ms, body): the outcome of an answer;
+ * ${retry_after_ms} is -1 where none was given. */
 struct outcome http_verdict_of(const struct http_success *success, int status,
                                int64_t retry_after_ms, struct slice body);
 

@@ -65,8 +65,7 @@ kafka_cut_free(struct kafka_cut *cut)
     buf_free(&cut->key);
 }
 
-/* ---- which round
- * ----------------------------------------------------------------------------------- */
+/* ---- which round ---- */
 
 /* Take a larger array in place of ${*array}; its content is not kept. */
 static bool
@@ -122,8 +121,7 @@ kafka_cut_begin(struct kafka_cut *cut, const struct round *round)
     return ERR_OK;
 }
 
-/* ---- topics
- * ------------------------------------------------------------------------------------------ */
+/* ---- topics ---- */
 
 static enum err
 grow_topics(struct kafka_cut *cut, size_t count)
@@ -216,8 +214,7 @@ kafka_cut_name(struct kafka_cut *cut, struct round *round, size_t from, size_t t
     return err;
 }
 
-/* ---- partitions
- * --------------------------------------------------------------------------------------- */
+/* ---- partitions ---- */
 
 static enum err
 grow_lanes(struct kafka_cut_topic *topic, uint32_t count)

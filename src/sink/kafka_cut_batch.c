@@ -48,8 +48,7 @@ kafka_cut_out_of_memory(struct kafka_cut *cut, struct errinfo *info)
     return errinfo_set(info, ERR_NOMEM, "no memory for record batches");
 }
 
-/* ---- batches
- * -------------------------------------------------------------------------------------------- */
+/* ---- batches ---- */
 
 static bool
 room_for_batch(struct kafka_cut *cut)
@@ -234,8 +233,7 @@ kafka_cut_fill(struct kafka_cut *cut, struct round *round, size_t topic, uint32_
     return ERR_OK;
 }
 
-/* ---- what became of a batch
- * -------------------------------------------------------------------------------- */
+/* ---- what became of a batch ---- */
 
 void
 kafka_cut_resolve(struct kafka_cut *cut, struct round *round, size_t b, enum verdict verdict)

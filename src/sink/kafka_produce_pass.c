@@ -42,8 +42,7 @@ answer_deadline(const struct kafka_produce *p)
     return clock_after(now_ms(p), p->timeout_ms);
 }
 
-/* ---- the producer's id
- * --------------------------------------------------------------------------------- */
+/* ---- the producer's id ---- */
 
 static void
 say_plain(struct kafka_produce *p, const char *why)
@@ -135,8 +134,7 @@ stamp(struct kafka_produce *p, struct kafka_cut_batch *b)
     return true;
 }
 
-/* ---- what can be sent
- * ------------------------------------------------------------------------------------ */
+/* ---- what can be sent ---- */
 
 static int
 by_node(const void *left, const void *right)
@@ -230,8 +228,7 @@ node_size(const struct kafka_produce *p, size_t first, size_t count)
     return n;
 }
 
-/* ---- sending
- * ---------------------------------------------------------------------------------------------- */
+/* ---- sending ---- */
 
 /* The pieces of a request: its head between the batches. */
 static enum err

@@ -107,8 +107,7 @@ kafka_check(const struct sink_def *def, struct errinfo *info)
     return err;
 }
 
-/* ---- opening
- * ------------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static void
 kafka_close(struct sink *s)

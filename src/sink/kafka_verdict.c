@@ -127,8 +127,7 @@ kafka_verdict_topic(struct kafka_produce *p, size_t topic)
     keep(p, topic, where, code == 0 ? 5 : code);
 }
 
-/* ---- batches that are changed
- * ------------------------------------------------------------------------ */
+/* ---- batches that are changed ---- */
 
 static void
 describe(const struct kafka_produce *p, size_t b, char *out, size_t size)

@@ -15,7 +15,8 @@
 #define TEXT_MAX 4096
 #define TEXTS_MAX ((size_t)1 << 20)
 
-/* How far behind its first point a message looks for more of its group: with many groups the work stays small. */
+/* How far behind its first point a message looks for more of its group: with many groups the work
+ * stays small. */
 #define LOOK_AHEAD 16384
 
 /* A text and its group. */
@@ -24,7 +25,7 @@ struct message_text {
     uint32_t group;
 };
 
-/* ---- one point ---------------------------------------------------------------------------------- */
+/* ---- one point ---- */
 
 enum err
 message_form_check(const struct sink_def *def, struct errinfo *info)
@@ -64,7 +65,7 @@ message_put_point(const struct message_form *form, const struct batch_point *poi
     return ERR_BAD;
 }
 
-/* ---- the set -------------------------------------------------------------------------------------- */
+/* ---- the set ---- */
 
 void
 message_set_init(struct message_set *set)
@@ -196,7 +197,7 @@ message_set_group(struct message_set *set, size_t i, struct slice text)
     set->groups[i] = place->group;
 }
 
-/* ---- messages ----------------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
 static bool
 same_group(const struct message_set *set, size_t i, size_t k)
@@ -262,7 +263,8 @@ message_build(const struct message_form *form, struct message_set *set, const st
     *message = (struct message){from, from + 1, 1};
     if (err == ERR_OK)
         err = put_next(form, round, from, true, out);
-    /* It ends before a point of its group that is in another message: so ranges of a group are apart. */
+    /* It ends before a point of its group that is in another message: so ranges of a group are
+     * apart. */
     for (size_t i = from + 1; err == ERR_OK && form->mode != MESSAGE_INDIVIDUAL && i < to; i++) {
         if (!same_group(set, from, i))
             continue;

@@ -2,8 +2,8 @@
  * message.h: points made into messages for a broker: how each is written, which go together.
  *
  * A message holds one point, or several of one group (what goes to one topic) joined up to a size.
- * It is known by its range in the round: the points of its group in the range that are marked as taken.
- * So it can be made again after a reconnect without its bytes being kept.
+ * It is known by its range in the round: the points of its group in the range that are marked as
+ * taken. So it can be made again after a reconnect without its bytes being kept.
  * Not for: topics and keys (template.h), protocols.
  */
 #ifndef SINKD_SINK_MESSAGE_H
@@ -38,8 +38,8 @@ enum err message_form_check(const struct sink_def *def, struct errinfo *info) MU
 /* message_form_of(def): of a type with the options batch_mode and max_message_bytes. */
 struct message_form message_form_of(const struct sink_def *def);
 
-/* message_put_point(form, point, out): append one point in the format, nothing behind it. ERR_BAD (not a
- * stored line), ERR_NOMEM; nothing was added then. */
+/* message_put_point(form, point, out): append one point in the format, nothing behind it. ERR_BAD
+ * (not a stored line), ERR_NOMEM; nothing was added then. */
 enum err message_put_point(const struct message_form *form, const struct batch_point *point,
                            struct buf *out) MUST_USE;
 
@@ -62,14 +62,15 @@ void message_set_free(struct message_set *set);
 
 /*
  * message_set_begin(set, round, grouped, fresh):
- * Make ${set} be about ${round}: nothing happens if it is already, else ${fresh} is true and no point is
- * taken. With ${grouped} the caller then says each point's group by message_set_group; without, all points
- * are of one. ERR_NOMEM, and then it is about no round.
+ * Make ${set} be about ${round}: nothing happens if it is already, else ${fresh} is true and no
+ * point is taken. With ${grouped} the caller then says each point's group by message_set_group;
+ * without, all points are of one. ERR_NOMEM, and then it is about no round.
  */
 enum err message_set_begin(struct message_set *set, const struct round *round, bool grouped,
                            bool *fresh) MUST_USE;
 
-/* message_set_group(set, i, text): point ${i} goes where all others with that text go; in order of i. */
+/* message_set_group(set, i, text): point ${i} goes where all others with that text go; in order of
+ * i. */
 void message_set_group(struct message_set *set, size_t i, struct slice text);
 
 /* A message: points of one group in [from, to) of the round. */
@@ -78,28 +79,29 @@ struct message {
     size_t count; /* how many */
 };
 
-/* message_next(set, round, from, to): the index of the first point of [from, to) that is open and in no
- * message; ${to}: none. */
+/* message_next(set, round, from, to): the index of the first point of [from, to) that is open and
+ * in no message; ${to}: none. */
 size_t message_next(const struct message_set *set, const struct round *round, size_t from,
                     size_t to);
 
 /*
  * message_build(form, set, round, from, to, out, message):
- * Append the payload of the message that begins with point ${from}, as message_next gave it; points behind
- * it are joined, up to ${to}. They are taken from then on.
+ * Append the payload of the message that begins with point ${from}, as message_next gave it; points
+ * behind it are joined, up to ${to}. They are taken from then on.
  * Errors: ERR_BAD (that point is no stored line), ERR_NOMEM; nothing was added or taken then.
  */
 enum err message_build(const struct message_form *form, struct message_set *set,
                        const struct round *round, size_t from, size_t to, struct buf *out,
                        struct message *message) MUST_USE;
 
-/* message_rebuild(form, set, round, message, out): append the payload again, of those of its points that are still
- * open; ${message} counts them. Errors as message_build. */
+/* message_rebuild(form, set, round, message, out): append the payload again, of those of its points
+ * that are still open; ${message} counts them. Errors as message_build. */
 enum err message_rebuild(const struct message_form *form, const struct message_set *set,
                          const struct round *round, struct message *message,
                          struct buf *out) MUST_USE;
 
-/* message_settle(set, round, from, to, verdict): of the open points of the message with that range. */
+/* message_settle(set, round, from, to, verdict): of the open points of the message with that
+ * range. */
 void message_settle(const struct message_set *set, struct round *round, size_t from, size_t to,
                     enum verdict verdict);
 

@@ -10,7 +10,8 @@
 
 /* A payload, its topic and what is around them stay within what one packet can have. */
 #define PAYLOAD_MAX ((size_t)MQTT_REMAINING_MAX)
-/* The longest text that a template of 64 parts can make, since a whole series key has at most 65,535 bytes. */
+/* The longest text that a template of 64 parts can make, since a whole series key has at most
+ * 65,535 bytes. */
 #define TOPIC_ROOM ((size_t)8 << 20)
 
 /* A delivery under way. */
@@ -55,7 +56,7 @@ patience(const struct mqtt_publisher *p)
     return clock_after(now_ms(p), p->timeout_ms);
 }
 
-/* ---- when the connection ends ------------------------------------------------------------------------ */
+/* ---- when the connection ends ---- */
 
 /* Point ${i} cannot be published, as the verdict and the text say. */
 static void
@@ -103,8 +104,8 @@ too_large(struct pass *pass, size_t i, size_t bytes)
     refuse(pass, i, mqtt_guard_blind(guard) ? DELIVERY_TARGET : DELIVERY_REJECTED, &info);
 }
 
-/* The oldest message without an answer is refused: joined points go in smaller messages, a lone one gets a
- * verdict. What was sent behind it was never read, since the broker closed before. */
+/* The oldest message without an answer is refused: joined points go in smaller messages, a lone one
+ * gets a verdict. What was sent behind it was never read, since the broker closed before. */
 static enum err
 give_up(struct pass *pass)
 {
@@ -176,7 +177,7 @@ ended(struct pass *pass, enum err err)
     return err;
 }
 
-/* ---- sending --------------------------------------------------------------------------------------------- */
+/* ---- sending ---- */
 
 /* The topic of a point, in topic_text. ERR_RANGE: it is illegal. */
 static enum err
@@ -217,7 +218,8 @@ put_publish(struct mqtt_publisher *p, uint16_t id, bool dup)
     return wr_done(&w);
 }
 
-/* Whether a message of that size may go now. What has to go alone waits until nothing is unanswered. */
+/* Whether a message of that size may go now. What has to go alone waits until nothing is
+ * unanswered. */
 static bool
 may_send(struct mqtt_publisher *p, size_t bytes)
 {
@@ -228,7 +230,8 @@ may_send(struct mqtt_publisher *p, size_t bytes)
     return !p->alone && !mqtt_guard_alone(&p->guard, bytes);
 }
 
-/* A message of an earlier connection, or what is left of it: points may have been dropped meanwhile. */
+/* A message of an earlier connection, or what is left of it: points may have been dropped
+ * meanwhile. */
 static enum err
 send_again(struct pass *pass, const struct mqtt_message *m)
 {
@@ -343,8 +346,8 @@ flush(struct pass *pass)
     return err;
 }
 
-/* Append what may go now: first what was in flight before, then new messages, up to a chunk. ${more}: something
- * is left that need not wait for an answer. */
+/* Append what may go now: first what was in flight before, then new messages, up to a chunk.
+ * ${more}: something is left that need not wait for an answer. */
 static enum err
 fill(struct pass *pass, bool *more)
 {
@@ -377,7 +380,7 @@ fill(struct pass *pass, bool *more)
     return err;
 }
 
-/* ---- answers ------------------------------------------------------------------------------------------------ */
+/* ---- answers ---- */
 
 /* Wait for an answer, then take all that came with it. */
 static enum err
@@ -413,7 +416,7 @@ look(struct pass *pass)
     return err == ERR_TIMEOUT && mqtt_client_connected(p->client) ? ERR_OK : err;
 }
 
-/* ---- delivering --------------------------------------------------------------------------------------------- */
+/* ---- delivering ---- */
 
 /* Whether all that was sent over this connection is answered. */
 static bool

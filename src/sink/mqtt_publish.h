@@ -2,8 +2,8 @@
  * mqtt_publish.h: the working part of the sink type mqtt: its connection, and points turned into
  * messages that are published and answered.
  *
- * What is in flight outlives connections: with the session of the broker it is sent again as it was,
- * without it the open points are cut anew. See mqtt_sink.c for the options.
+ * What is in flight outlives connections: with the session of the broker it is sent again as it
+ * was, without it the open points are cut anew. See mqtt_sink.c for the options.
  */
 #ifndef SINKD_SINK_MQTT_PUBLISH_H
 #define SINKD_SINK_MQTT_PUBLISH_H
@@ -49,7 +49,8 @@ struct mqtt_publisher {
 void mqtt_publish_init(struct mqtt_publisher *p);
 void mqtt_publish_free(struct mqtt_publisher *p);
 
-/* mqtt_publish_connect, mqtt_publish_deliver, mqtt_publish_idle: as the calls of struct sink_type. */
+/* mqtt_publish_connect, mqtt_publish_deliver, mqtt_publish_idle: as the calls of struct
+ * sink_type. */
 enum err mqtt_publish_connect(struct mqtt_publisher *p, int64_t deadline, struct outcome *outcome,
                               struct errinfo *info) MUST_USE;
 enum err mqtt_publish_deliver(struct mqtt_publisher *p, struct round *round, size_t from, size_t to,
@@ -57,10 +58,11 @@ enum err mqtt_publish_deliver(struct mqtt_publisher *p, struct round *round, siz
 enum err mqtt_publish_idle(struct mqtt_publisher *p, int64_t until, struct errinfo *info) MUST_USE;
 
 /*
- * Between the two files of this module. mqtt_publish_answer(p, round, packet, info): take one answer; ${round} is
- * NULL when no delivery is under way. ERR_BAD, ERR_NOMEM: the connection is to be dropped.
- * mqtt_publish_blame(p, err, info): the connection ended with that error: what it says of the messages that
- * were without an answer.
+ * Between the two files of this module. mqtt_publish_answer(p, round, packet, info): take one
+ * answer; ${round} is NULL when no delivery is under way. ERR_BAD, ERR_NOMEM: the connection is to
+ * be dropped.
+ * mqtt_publish_blame(p, err, info): the connection ended with that error: what it says of the
+ * messages that were without an answer.
  */
 enum err mqtt_publish_answer(struct mqtt_publisher *p, struct round *round,
                              const struct mqtt_packet *packet, struct errinfo *info) MUST_USE;

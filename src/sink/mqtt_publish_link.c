@@ -1,5 +1,6 @@
 /*
- * mqtt_publish_link.c: the connection of an MQTT sink: made, kept alive, answers taken, its end judged.
+ * mqtt_publish_link.c: the connection of an MQTT sink: made, kept alive, answers taken, its end
+ * judged.
  */
 #include "sink/mqtt_publish.h"
 
@@ -11,7 +12,7 @@ now_ms(const struct mqtt_publisher *p)
     return clock_mono_ms(p->env->stream.clock);
 }
 
-/* ---- connecting ----------------------------------------------------------------------------------- */
+/* ---- connecting ---- */
 
 static void
 judge_connect(const struct mqtt_publisher *p, enum err err, struct outcome *outcome)
@@ -90,7 +91,7 @@ mqtt_publish_connect(struct mqtt_publisher *p, int64_t deadline, struct outcome 
     return err;
 }
 
-/* ---- when the connection ends ------------------------------------------------------------------------ */
+/* ---- when the connection ends ---- */
 
 static bool
 is_by_peer(enum err err, const struct errinfo *info)
@@ -111,7 +112,7 @@ mqtt_publish_blame(struct mqtt_publisher *p, enum err err, const struct errinfo 
     return mqtt_guard_ended(&p->guard, &end, now_ms(p));
 }
 
-/* ---- answers ---------------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
 enum err
 mqtt_publish_answer(struct mqtt_publisher *p, struct round *round, const struct mqtt_packet *packet,
@@ -140,7 +141,7 @@ mqtt_publish_answer(struct mqtt_publisher *p, struct round *round, const struct 
     return ERR_OK;
 }
 
-/* ---- waiting --------------------------------------------------------------------------------------------------- */
+/* ---- waiting ---- */
 
 enum err
 mqtt_publish_idle(struct mqtt_publisher *p, int64_t until, struct errinfo *info)

@@ -45,7 +45,7 @@ of(struct sink *s)
     return (struct mqtt *)s;
 }
 
-/* ---- checks ----------------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 /* The topic as the user wrote it, but for what stands in braces. */
 static bool
@@ -134,7 +134,7 @@ mqtt_check(const struct sink_def *def, struct errinfo *info)
     return err;
 }
 
-/* ---- making one ------------------------------------------------------------------------------------------ */
+/* ---- making one ---- */
 
 /* Append what may stand in a client identifier; all else becomes _. */
 static enum err
@@ -298,7 +298,7 @@ mqtt_open(struct sink **out, const struct sink_def *def, const struct sink_env *
     return ERR_OK;
 }
 
-/* ---- the contract --------------------------------------------------------------------------------------- */
+/* ---- the contract ---- */
 
 static enum err
 mqtt_connect(struct sink *s, int64_t deadline, struct outcome *outcome, struct errinfo *info)

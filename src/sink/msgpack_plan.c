@@ -1,8 +1,9 @@
 /*
  * msgpack_plan.c: see msgpack_plan.h.
  *
- * Entries (a float field, or a row) hang in a list for each group (target, series and field; or target
- * and rows). Groups are found by a hash with a secret seed, so that no client can make them collide.
+ * Entries (a float field, or a row) hang in a list for each group (target, series and field; or
+ * target and rows). Groups are found by a hash with a secret seed, so that no client can make them
+ * collide.
  */
 #include "sink/msgpack_plan.h"
 
@@ -247,8 +248,8 @@ add_row(struct msgpack_plan *plan, const struct round *round, size_t i, uint64_t
     return add_entry(plan, round, &key, i, kind, 0);
 }
 
-/* What is not cut into columns: very many fields; a name that a receiver takes only beside others (time) or
- * behind others (a blank at its start would be skipped). */
+/* What is not cut into columns: very many fields; a name that a receiver takes only beside others
+ * (time) or behind others (a blank at its start would be skipped). */
 static bool
 goes_whole(struct slice fields)
 {

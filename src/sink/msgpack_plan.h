@@ -1,10 +1,10 @@
 /*
  * msgpack_plan.h: how a round is cut into MessagePack bodies, and what of it was confirmed.
  *
- * A point may go in several bodies: each float field in that of its column, everything else in one of
- * rows. What is confirmed is kept for each of these parts, so that it is not sent again however the
- * round is cut the next time; a point is delivered when all of its parts are. Made once a round; the
- * cost is linear in the fields of the round.
+ * A point may go in several bodies: each float field in that of its column, everything else in one
+ * of rows. What is confirmed is kept for each of these parts, so that it is not sent again however
+ * the round is cut the next time; a point is delivered when all of its parts are. Made once a
+ * round; the cost is linear in the fields of the round.
  */
 #ifndef SINKD_SINK_MSGPACK_PLAN_H
 #define SINKD_SINK_MSGPACK_PLAN_H
@@ -39,8 +39,8 @@ void msgpack_plan_close(struct msgpack_plan *plan);
 
 /*
  * msgpack_plan_use(plan, round):
- * For this round: makes a plan, or goes on with what is known when it is the one of the last call. Points
- * that have no such form are refused. ERR_NOMEM.
+ * For this round: makes a plan, or goes on with what is known when it is the one of the last call.
+ * Points that have no such form are refused. ERR_NOMEM.
  */
 enum err msgpack_plan_use(struct msgpack_plan *plan, struct round *round) MUST_USE;
 
@@ -60,15 +60,15 @@ struct msgpack_cursor {
 
 /*
  * msgpack_plan_next(plan, round, from, to, cursor, body, out):
- * The next body that holds parts of the open points of [from, to) not confirmed yet, put in ${out}, which
- * is cleared first. Errors: ERR_EOF (no more), ERR_NOMEM.
+ * The next body that holds parts of the open points of [from, to) not confirmed yet, put in ${out},
+ * which is cleared first. Errors: ERR_EOF (no more), ERR_NOMEM.
  */
 enum err msgpack_plan_next(struct msgpack_plan *plan, const struct round *round, size_t from,
                            size_t to, struct msgpack_cursor *cursor, struct msgpack_body *body,
                            struct buf *out) MUST_USE;
 
-/* msgpack_plan_confirm(plan, round, body): it was taken; sets the verdicts of the points that are whole by
- * it. */
+/* msgpack_plan_confirm(plan, round, body): it was taken; sets the verdicts of the points that are
+ * whole by it. */
 void msgpack_plan_confirm(struct msgpack_plan *plan, struct round *round,
                           const struct msgpack_body *body);
 

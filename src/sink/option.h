@@ -1,9 +1,9 @@
 /*
  * option.h: the options of a sink type, as one table.
  *
- * The parser of WITH, SHOW SINK, export and the page in docs/ all read the same tables. An option is
- * declared once, with its type, default, limits and a line of help; a value is checked against that
- * when it is set and is typed from then on.
+ * The parser of WITH, SHOW SINK, export and the page in docs/ all read the same tables. An option
+ * is declared once, with its type, default, limits and a line of help; a value is checked against
+ * that when it is set and is typed from then on.
  */
 #ifndef SINKD_SINK_OPTION_H
 #define SINKD_SINK_OPTION_H
@@ -40,7 +40,8 @@ struct option_table {
     size_t count;
 };
 
-/* A value. ${text} is it as it was written (also of what is no secret: one way to keep and wipe). */
+/* A value. ${text} is it as it was written (also of what is no secret: one way to keep and
+ * wipe). */
 struct option_value {
     bool set;       /* given by the user; else the default */
     int64_t number; /* BOOL 0 or 1, NUMBER, DURATION in ms, CHOICE its index */
@@ -50,7 +51,8 @@ struct option_value {
 /*
  * option_parse(o, text, out, info):
  * Check ${text} and fill ${out} (which holds a value or is zeroed) with it, marked as set.
- * Errors: ERR_CONFIG, with a text that names the option and what it takes, never the value; ERR_NOMEM.
+ * Errors: ERR_CONFIG, with a text that names the option and what it takes, never the value;
+ * ERR_NOMEM.
  */
 enum err option_parse(const struct option *o, struct slice text, struct option_value *out,
                       struct errinfo *info) MUST_USE;

@@ -1,9 +1,9 @@
 /*
  * round.h: the points a sink is delivering, and what is known of each.
  *
- * A round is offered, in the same order, until each of its points has a verdict. It outlives reconnects:
- * what is confirmed is never sent again within a run. The runner fills it; a sink type sets verdicts and
- * reads everything else.
+ * A round is offered, in the same order, until each of its points has a verdict. It outlives
+ * reconnects: what is confirmed is never sent again within a run. The runner fills it; a sink type
+ * sets verdicts and reads everything else.
  */
 #ifndef SINKD_SINK_ROUND_H
 #define SINKD_SINK_ROUND_H
@@ -34,8 +34,8 @@ void round_init(struct round *r);
 void round_clear(struct round *r);
 void round_free(struct round *r);
 
-/* round_open_new(r, known): the points from index ${known} on are new: their verdict is OPEN. ERR_NOMEM: they
- * are then to be given up with the round. */
+/* round_open_new(r, known): the points from index ${known} on are new: their verdict is OPEN.
+ * ERR_NOMEM: they are then to be given up with the round. */
 enum err round_open_new(struct round *r, size_t known) MUST_USE;
 
 static inline bool
@@ -59,8 +59,8 @@ struct round_tally {
     uint64_t delivered, refused;
 };
 
-/* round_resolved(r, refused_resolves): the run of resolved points behind those already counted; a refused
- * point ends it unless ${refused_resolves}. */
+/* round_resolved(r, refused_resolves): the run of resolved points behind those already counted; a
+ * refused point ends it unless ${refused_resolves}. */
 struct round_tally round_resolved(const struct round *r, bool refused_resolves);
 
 /* round_skip_to(r, seq): points up to that number were counted by somebody else (dropped). */

@@ -1,8 +1,8 @@
 /*
  * runner.h: one sink's thread: reads the log, judges, batches, delivers, moves the cursor.
  *
- * The same for every type. All calls are made by the supervisor, from the loop's thread, and none of them
- * waits for the network but runner_join.
+ * The same for every type. All calls are made by the supervisor, from the loop's thread, and none
+ * of them waits for the network but runner_join.
  */
 #ifndef SINKD_SINK_RUNNER_H
 #define SINKD_SINK_RUNNER_H
@@ -58,18 +58,20 @@ struct runner_view {
 enum err runner_start(struct runner **out, const struct sink_def *def,
                       const struct runner_config *config, struct errinfo *info) MUST_USE;
 
-/* runner_alter(r, def): go on with a copy of ${def} (also to pause, to resume and to read files again): the request
- * under way ends, then the round ends, and the new definition judges anew. ERR_NOMEM. */
+/* runner_alter(r, def): go on with a copy of ${def} (also to pause, to resume and to read files
+ * again): the request under way ends, then the round ends, and the new definition judges anew.
+ * ERR_NOMEM. */
 enum err runner_alter(struct runner *r, const struct sink_def *def) MUST_USE;
 
-/* runner_stop(r): end; the round under way may finish. runner_abort(r): end now. Both return at once. */
+/* runner_stop(r): end; the round under way may finish. runner_abort(r): end now. Both return at
+ * once. */
 void runner_stop(struct runner *r);
 void runner_abort(struct runner *r);
 
 bool runner_has_ended(struct runner *r);
 
-/* runner_join(r): wait for the thread's end and free it; after runner_has_ended() it does not wait. NULL does
- * nothing. */
+/* runner_join(r): wait for the thread's end and free it; after runner_has_ended() it does not wait.
+ * NULL does nothing. */
 void runner_join(struct runner *r);
 
 void runner_view(struct runner *r, struct runner_view *out);

@@ -71,10 +71,10 @@ runner_round_end(struct runner_round *rr)
     rr->filter = NULL;
 }
 
-/* ---- steps ------------------------------------------------------------------------------------- */
+/* ---- steps ---- */
 
-/* Post a step. False: it does not apply (the cursor was moved, or the sink is gone); then what is left has
- * been set right and the caller counts again. */
+/* Post a step. False: it does not apply (the cursor was moved, or the sink is gone); then what is
+ * left has been set right and the caller counts again. */
 static bool
 post(struct runner_round *rr, struct committer_step *step)
 {
@@ -96,8 +96,8 @@ post(struct runner_round *rr, struct committer_step *step)
     return false;
 }
 
-/* All numbers up to ${passed} but for ${damaged} were filtered. Not counted if the cursor moved: then they are
- * looked at again from where it is. */
+/* All numbers up to ${passed} but for ${damaged} were filtered. Not counted if the cursor moved:
+ * then they are looked at again from where it is. */
 static void
 step_over(struct runner_round *rr, uint64_t damaged)
 {
@@ -165,7 +165,7 @@ runner_round_count_retry(struct runner_round *rr)
     }
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static enum err
 use_definition(struct runner_round *rr, struct errinfo *info)
@@ -248,7 +248,7 @@ runner_round_gather(struct runner_round *rr, struct errinfo *info)
     return err;
 }
 
-/* ---- delivering ------------------------------------------------------------------------------------ */
+/* ---- delivering ---- */
 
 /* Every point has a verdict, yet one that is refused may not be passed. */
 static enum err
@@ -277,7 +277,7 @@ runner_round_deliver(struct runner_round *rr, struct sink *sink, struct outcome 
     return err;
 }
 
-/* ---- waiting ----------------------------------------------------------------------------------------- */
+/* ---- waiting ---- */
 
 bool
 runner_round_settled(struct runner_round *rr)

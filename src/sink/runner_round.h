@@ -1,8 +1,8 @@
 /*
  * runner_round.h: what a runner reads, offers and counts: from its cursor to the step behind it.
  *
- * The arithmetic of the ledger is here: every number between two cursors is a delivered, a refused, a
- * damaged or a filtered point, and each is counted once, in the step that passes it.
+ * The arithmetic of the ledger is here: every number between two cursors is a delivered, a refused,
+ * a damaged or a filtered point, and each is counted once, in the step that passes it.
  * Not for: the connection, the retries, the waits (runner.c).
  */
 #ifndef SINKD_SINK_RUNNER_ROUND_H
@@ -45,21 +45,22 @@ enum err runner_round_open(struct runner_round *rr, const struct runner_config *
                            const struct sink_def *def, struct errinfo *info) MUST_USE;
 void runner_round_close(struct runner_round *rr);
 
-/* runner_round_end(rr): give up the points in hand: what is not counted yet is read and judged again, by the
- * definition as it is by then. */
+/* runner_round_end(rr): give up the points in hand: what is not counted yet is read and judged
+ * again, by the definition as it is by then. */
 void runner_round_end(struct runner_round *rr);
 
 /*
  * runner_round_gather(rr, info):
- * Judge what the log has, until the round is full or the log is at its end; step over what is filtered at
- * the head. Errors: ERR_NOMEM, ERR_IO, ERR_CONFIG: try again later.
+ * Judge what the log has, until the round is full or the log is at its end; step over what is
+ * filtered at the head. Errors: ERR_NOMEM, ERR_IO, ERR_CONFIG: try again later.
  */
 enum err runner_round_gather(struct runner_round *rr, struct errinfo *info) MUST_USE;
 
 /*
  * runner_round_deliver(rr, sink, outcome, info):
- * Offer the round once, then step over what is resolved. ERR_OK: all of it. Else ${outcome} says what stands in
- * the way; with REJECTED it is a point that the destination refuses, which blocks the sink.
+ * Offer the round once, then step over what is resolved. ERR_OK: all of it. Else ${outcome} says
+ * what stands in the way; with REJECTED it is a point that the destination refuses, which blocks
+ * the sink.
  */
 enum err runner_round_deliver(struct runner_round *rr, struct sink *sink, struct outcome *outcome,
                               struct errinfo *info) MUST_USE;
@@ -68,11 +69,12 @@ enum err runner_round_deliver(struct runner_round *rr, struct sink *sink, struct
 void runner_round_count_error(struct runner_round *rr, enum store_error_kind kind);
 void runner_round_count_retry(struct runner_round *rr);
 
-/* runner_round_settled(rr): whether the next round may begin; asks for a commit where one is needed first. */
+/* runner_round_settled(rr): whether the next round may begin; asks for a commit where one is needed
+ * first. */
 bool runner_round_settled(struct runner_round *rr);
 
-/* runner_round_arm(rr, reading): have the pipe signalled when the log has what is missing, or the step is
- * committed. */
+/* runner_round_arm(rr, reading): have the pipe signalled when the log has what is missing, or the
+ * step is committed. */
 void runner_round_arm(struct runner_round *rr, bool reading);
 
 #endif

@@ -6,11 +6,12 @@
 #include "base/mem.h"
 #include "sink/runner_internal.h"
 
-/* Log lines of one sink that is in trouble: two at once, then one in half a minute: never more than four a minute. */
+/* Log lines of one sink that is in trouble: two at once, then one in half a minute: never more than
+ * four a minute. */
 #define LOG_BURST 2
 #define LOG_EVERY_MS 30000
 
-/* ---- orders ---------------------------------------------------------------------------------- */
+/* ---- orders ---- */
 
 static bool
 has_orders(struct runner *r)
@@ -118,7 +119,7 @@ take_orders(struct runner *r)
     return !stopping && !r->round.gone;
 }
 
-/* ---- what comes of a try ----------------------------------------------------------------------- */
+/* ---- what comes of a try ---- */
 
 static void
 log_trouble(struct runner *r, const char *event, unsigned attempt, const struct outcome *outcome,
@@ -198,7 +199,7 @@ succeeded(struct runner *r)
     set_status(r, RUNNER_RUNNING, NULL);
 }
 
-/* ---- connecting and delivering ------------------------------------------------------------------ */
+/* ---- connecting and delivering ---- */
 
 static bool
 open_sink(struct runner *r)
@@ -296,7 +297,7 @@ deliver(struct runner *r)
     }
 }
 
-/* ---- the main loop ---------------------------------------------------------------------------------- */
+/* ---- the main loop ---- */
 
 static int64_t
 earlier(int64_t a, int64_t b)

@@ -2,8 +2,8 @@
  * sink.h: the contract between a sink type and the runner around it.
  *
  * A type is one struct sink_type; the runner is the same for all. The runner owns the points, their
- * verdicts, the retries and the cursor; a type owns its connection and its protocol. Everything of one
- * sink happens on one thread. docs/adding-a-sink.md shows a skeleton.
+ * verdicts, the retries and the cursor; a type owns its connection and its protocol. Everything of
+ * one sink happens on one thread. docs/adding-a-sink.md shows a skeleton.
  */
 #ifndef SINKD_SINK_SINK_H
 #define SINKD_SINK_SINK_H
@@ -47,8 +47,8 @@ struct sink_env {
     struct stream_env stream; /* clock, wake pipe, when to stop */
     const char *node;         /* names this daemon to its peers */
 
-    /* Whether a delivery is to end after the request under way: another definition waits. Asked with
-     * stream.arg; NULL: never. */
+    /* Whether a delivery is to end after the request under way: another definition waits. Asked
+     * with stream.arg; NULL: never. */
     bool (*yields)(void *arg);
 };
 
@@ -79,16 +79,18 @@ struct sink_type {
 
     /*
      * deliver(s, round, from, to, outcome, info):
-     * Resolve the open points of [from, to): send them, wait for the answers (each at most the option
-     * `timeout`), set verdicts. Verdicts count on every return. ERR_OK exactly when outcome->what is DONE.
-     * ERR_STOP: told to give up, or to yield between two requests; outcome is TRANSIENT.
+     * Resolve the open points of [from, to): send them, wait for the answers (each at most the
+     * option `timeout`), set verdicts. Verdicts count on every return. ERR_OK exactly when
+     * outcome->what is DONE. ERR_STOP: told to give up, or to yield between two requests; outcome
+     * is TRANSIENT.
      */
     enum err (*deliver)(struct sink *s, struct round *round, size_t from, size_t to,
                         struct outcome *outcome, struct errinfo *info);
 
     /*
-     * idle(s, until, info): nothing to deliver: keep the connection alive, notice when it dies; wait
-     * until then or until woken. Errors: ERR_TIMEOUT (until came), ERR_STOP (woken), another: the connection is gone.
+     * idle(s, until, info): nothing to deliver: keep the connection alive, notice when it dies;
+     * wait until then or until woken. Errors: ERR_TIMEOUT (until came), ERR_STOP (woken), another:
+     * the connection is gone.
      */
     enum err (*idle)(struct sink *s, int64_t until, struct errinfo *info);
 

@@ -1,8 +1,9 @@
 /*
  * sink_codec.c: see sink_codec.h and docs/store.md.
  *
- * Keys are texts. A key that this program does not know is skipped: a newer one may have written it.
- * Options are kept as they were written, only those that were given; the defaults are the program's.
+ * Keys are texts. A key that this program does not know is skipped: a newer one may have written
+ * it. Options are kept as they were written, only those that were given; the defaults are the
+ * program's.
  */
 #include "sink/sink_codec.h"
 
@@ -15,7 +16,7 @@
 
 #define VERSION 1
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static void
 put_text(struct wr *w, const char *key, const char *value)
@@ -103,7 +104,7 @@ sink_codec_encode(const struct sink_def *d, struct buf *out)
     return wr_done(&w);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 /* A text or nil into ${out}. */
 static void

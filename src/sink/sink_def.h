@@ -1,8 +1,8 @@
 /*
  * sink_def.h: the definition of a sink, as CREATE SINK gave it.
  *
- * Plain data with its own memory: made by the daemon from a statement or from the store, checked once,
- * then never changed; ALTER makes a new one. sink_codec.h has its bytes in the store.
+ * Plain data with its own memory: made by the daemon from a statement or from the store, checked
+ * once, then never changed; ALTER makes a new one. sink_codec.h has its bytes in the store.
  */
 #ifndef SINKD_SINK_SINK_DEF_H
 #define SINKD_SINK_SINK_DEF_H
@@ -66,8 +66,8 @@ void sink_def_free(struct sink_def *d);
 /* sink_def_copy(to, from): ${to} is overwritten. ERR_NOMEM, and then ${to} is zeroed. */
 enum err sink_def_copy(struct sink_def *to, const struct sink_def *from) MUST_USE;
 
-/* sink_def_add(list, kind, text): append a copy. ERR_NOMEM; ERR_CONFIG (a NUL inside, a regular expression that
- * does not compile). */
+/* sink_def_add(list, kind, text): append a copy. ERR_NOMEM; ERR_CONFIG (a NUL inside, a regular
+ * expression that does not compile). */
 enum err sink_def_add(struct selector_list *list, enum selector_kind kind, struct slice text,
                       struct errinfo *info) MUST_USE;
 void sink_def_clear(struct selector_list *list);
@@ -75,7 +75,8 @@ void sink_def_clear(struct selector_list *list);
 /*
  * sink_def_set_option(d, key, text, info): set one option of WITH.
  * sink_def_set_url(d, url, info): take the URL; user info in it becomes username and password.
- * Errors: ERR_CONFIG (an unknown key: the text lists the type's; a wrong value; a malformed URL), ERR_NOMEM.
+ * Errors: ERR_CONFIG (an unknown key: the text lists the type's; a wrong value; a malformed URL),
+ * ERR_NOMEM.
  */
 enum err sink_def_set_option(struct sink_def *d, struct slice key, struct slice text,
                              struct errinfo *info) MUST_USE;
@@ -84,16 +85,19 @@ enum err sink_def_set_url(struct sink_def *d, struct slice url, struct errinfo *
 /* sink_def_reset_options(d): all back to their defaults (ALTER replaces the whole WITH clause). */
 enum err sink_def_reset_options(struct sink_def *d) MUST_USE;
 
-/* sink_def_check(d, info): the whole definition, structurally: the type's own check last. ERR_CONFIG. */
+/* sink_def_check(d, info): the whole definition, structurally: the type's own check last.
+ * ERR_CONFIG. */
 enum err sink_def_check(const struct sink_def *d, struct errinfo *info) MUST_USE;
 
-/* The value of an option, by name. The type has it: asserted. Text is NUL-terminated nowhere; "" if unset. */
+/* The value of an option, by name. The type has it: asserted. Text is NUL-terminated nowhere; "" if
+ * unset. */
 int64_t sink_def_number(const struct sink_def *d, const char *name);
 bool sink_def_bool(const struct sink_def *d, const char *name);
 struct slice sink_def_text(const struct sink_def *d, const char *name);
 bool sink_def_is_set(const struct sink_def *d, const char *name);
 
-/* sink_def_put_include(d, out): "*", or the selectors as SQL writes them, with EXCLUDE behind. ERR_NOMEM. */
+/* sink_def_put_include(d, out): "*", or the selectors as SQL writes them, with EXCLUDE behind.
+ * ERR_NOMEM. */
 enum err sink_def_put_include(const struct sink_def *d, struct buf *out) MUST_USE;
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * sink_options.h: all options of a sink type: those of every type, those of every network type, its own.
+ * sink_options.h: all options of a sink type: those of every type, those of every network type, its
+ * own.
  */
 #ifndef SINKD_SINK_SINK_OPTIONS_H
 #define SINKD_SINK_SINK_OPTIONS_H

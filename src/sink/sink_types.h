@@ -9,8 +9,8 @@
 #include "base/slice.h"
 #include "sink/sink.h"
 
-/* sink_types_find(name): the type of that name in any case, or NULL. sink_types_at(i): to walk them; NULL
- * beyond the last. */
+/* sink_types_find(name): the type of that name in any case, or NULL. sink_types_at(i): to walk
+ * them; NULL beyond the last. */
 const struct sink_type *sink_types_find(struct slice name);
 const struct sink_type *sink_types_at(size_t i);
 

@@ -1,10 +1,11 @@
 /*
  * stdout_sink.c: points on standard output: for pipes, for looking, for tests.
  *
- * Line protocol and JSON are one point a line. MessagePack is one map behind the other with nothing in
- * between: the form says itself where a value ends, and a LF could stand inside one.
- * Written counts as delivered. Whole lines go out in pieces of at most PIPE_BUF bytes, each after poll
- * said that there is room: so a reader that stalls holds up this sink alone, and never its end.
+ * Line protocol and JSON are one point a line. MessagePack is one map behind the other with nothing
+ * in between: the form says itself where a value ends, and a LF could stand inside one.
+ * Written counts as delivered. Whole lines go out in pieces of at most PIPE_BUF bytes, each after
+ * poll said that there is room: so a reader that stalls holds up this sink alone, and never its
+ * end.
  */
 #include "sink/stdout_sink.h"
 
@@ -19,7 +20,8 @@
 #include "point/point_json.h"
 #include "point/point_msgpack.h"
 
-/* What a pipe takes without blocking, and without mixing it with another writer's (POSIX write()). */
+/* What a pipe takes without blocking, and without mixing it with another writer's (POSIX
+ * write()). */
 #define PIECE_BYTES 4096
 
 #define LINE_MAX_BYTES ((size_t)256 << 20)
@@ -136,8 +138,9 @@ write_text(struct standard_output *o, struct slice text, size_t *written, struct
     return ERR_OK;
 }
 
-/* Write what begins with the point ${seq}. What a reader has of it already is not written again: half a line
- * and then the whole one would be a line that nobody sent. A reader that comes anew has nothing. */
+/* Write what begins with the point ${seq}. What a reader has of it already is not written again:
+ * half a line and then the whole one would be a line that nobody sent. A reader that comes anew has
+ * nothing. */
 static enum err
 write_piece(struct standard_output *o, uint64_t seq, struct outcome *outcome, struct errinfo *info)
 {
@@ -175,8 +178,8 @@ put_point(struct standard_output *o, const struct batch_point *point)
     return err == ERR_OK ? buf_add_byte(&o->text, '\n') : err;
 }
 
-/* The open points from ${from} on that fit in one piece (at least one). A point that has no such form is
- * refused. */
+/* The open points from ${from} on that fit in one piece (at least one). A point that has no such
+ * form is refused. */
 static enum err
 fill_text(struct standard_output *o, struct round *round, size_t from, size_t to, size_t *end)
 {

@@ -1,9 +1,9 @@
 /*
  * template.h: texts with {db}, {rp}, {measurement}, {tag:NAME} and {tag:NAME|default} in them.
  *
- * Topics, keys and HTTP targets are made of a point by them. A value that is absent or empty becomes
- * the default, or "_". Bytes of a value that may not stand where it goes are replaced by a rule; the
- * text around is the user's and is not changed.
+ * Topics, keys and HTTP targets are made of a point by them. A value that is absent or empty
+ * becomes the default, or "_". Bytes of a value that may not stand where it goes are replaced by a
+ * rule; the text around is the user's and is not changed.
  */
 #ifndef SINKD_SINK_TEMPLATE_H
 #define SINKD_SINK_TEMPLATE_H
@@ -39,7 +39,8 @@ void template_close(struct template *t);
 /* template_is_constant(t): no placeholder in it: every point gives the same text. */
 bool template_is_constant(const struct template *t);
 
-/* template_put(t, point, out): append the text for ${point}. ERR_NOMEM (also: over the maximum of ${out}). */
+/* template_put(t, point, out): append the text for ${point}. ERR_NOMEM (also: over the maximum of
+ * ${out}). */
 enum err template_put(const struct template *t, const struct batch_point *point,
                       struct buf *out) MUST_USE;
 

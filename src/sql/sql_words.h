@@ -14,7 +14,8 @@
 const char *sql_words_type(enum sql_type type);
 const char *sql_words_format(enum sql_format format);
 
-/* sql_words_find_type(word, type), sql_words_find_format(word, format): in any case; false: no such word. */
+/* sql_words_find_type(word, type), sql_words_find_format(word, format): in any case; false: no such
+ * word. */
 bool sql_words_find_type(struct slice word, enum sql_type *type) MUST_USE;
 bool sql_words_find_format(struct slice word, enum sql_format *format) MUST_USE;
 

@@ -148,10 +148,10 @@ committer_stats(struct committer *c, struct committer_stats *out)
 
 /* ---- the thread ---- */
 
-/* Those whose bodies were just committed are likely to send again, and those that wait already share
- * the next commit with them: without this, half of the clients wait for the other half's commit. It
- * may take half as long as the commit did; where they do not come in time, as with a fast disk, it is
- * not tried again for a while. */
+/* Those whose bodies were just committed are likely to send again, and those that wait already
+ * share the next commit with them: without this, half of the clients wait for the other half's
+ * commit. It may take half as long as the commit did; where they do not come in time, as with a
+ * fast disk, it is not tried again for a while. */
 void
 committer_expect(struct committer *c, const struct committer_list *stored, int64_t us)
 {
@@ -168,8 +168,8 @@ committer_expect(struct committer *c, const struct committer_list *stored, int64
     c->expected_us = committer_now_us() + us / 2;
 }
 
-/* How long bodies that are queued wait for others to share their commit: until the expected ones are
- * there, or as long as they were told to (commit_delay_us). The mutex is held. */
+/* How long bodies that are queued wait for others to share their commit: until the expected ones
+ * are there, or as long as they were told to (commit_delay_us). The mutex is held. */
 static int64_t
 gather_us(const struct committer *c)
 {

@@ -69,7 +69,7 @@ struct committer {
     uint64_t last_seq;     /* committed */
     uint64_t full_bytes;   /* a body of so many did not fit; 0: room is not known to be short */
     int64_t full_until_ms; /* then it is tried again anyway */
-    uint64_t full_passed;  /* what all sinks had passed then: while they have not passed more, no room comes of them */
+    uint64_t full_passed;  /* what all sinks had passed then: no room comes of them before they pass more */
     struct committer_stats stats;
 
     /* the thread's own */
@@ -131,8 +131,8 @@ committer_list_take(struct committer_list *l)
 
 int64_t committer_now_us(void);
 
-/* committer_expect(c, stored, us): behind a commit of those bodies, which took so long: how many more are
- * likely to come, and until when to wait for them. The mutex is held. */
+/* committer_expect(c, stored, us): behind a commit of those bodies, which took so long: how many
+ * more are likely to come, and until when to wait for them. The mutex is held. */
 void committer_expect(struct committer *c, const struct committer_list *stored, int64_t us);
 
 /* committer_answer(c, body, result, info): give a body back. Not under the mutex. */

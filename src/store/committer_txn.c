@@ -317,8 +317,9 @@ fill(struct committer *c, struct committer_round *round, bool bodies, struct err
 
 /* ---- one transaction ---- */
 
-/* Waiting for freed pages is worth a commit by itself: only commits make them usable. After a failure
- * it is worth one to see whether the disk takes them again: nobody may be sending until it does. */
+/* Waiting for freed pages is worth a commit by itself: only commits make them usable. After a
+ * failure it is worth one to see whether the disk takes them again: nobody may be sending until it
+ * does. */
 static enum err
 attempt(struct committer *c, struct committer_round *round, bool *committed, struct errinfo *info)
 {

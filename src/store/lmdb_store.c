@@ -286,7 +286,8 @@ lmdb_store_extend(struct lmdb_store *l, uint64_t from, uint64_t to)
     size_t n;
     int fd;
 
-    /* Where LMDB writes through the map, the file is as long as the map and not to be written to. */
+    /* Where LMDB writes through the map, the file is as long as the map and not to be written
+     * to. */
     if (mdb_env_get_fd(l->env, &fd) != 0 || mdb_env_get_flags(l->env, &flags) != 0 ||
         (flags & MDB_WRITEMAP) != 0)
         return;

@@ -12,9 +12,9 @@
 #include "store/meta_backup.h"
 #include "store/store_internal.h"
 
-/* A commit that makes the file longer pays for a second write and a second wait, those of its inode.
- * Small commits share them: so many zeros are written ahead of them at a time. For large ones the
- * zeros would cost more than they save. */
+/* A commit that makes the file longer pays for a second write and a second wait, those of its
+ * inode. Small commits share them: so many zeros are written ahead of them at a time. For large
+ * ones the zeros would cost more than they save. */
 #define AHEAD_BYTES (256u * 1024)
 
 /* Look for readers of dead processes once in so many commits. */

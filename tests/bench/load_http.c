@@ -1,6 +1,6 @@
 /*
- * load_http.c: how fast an HTTP server takes line protocol: so many clients, each with one request on
- * its way at a time, over connections that stay open.
+ * load_http.c: how fast an HTTP server takes line protocol: so many clients, each with one request
+ * on its way at a time, over connections that stay open.
  *
  *   load_http -p PORT [-u PATH] [-c CLIENTS] [-l LINES] [-w WARM_MS] [-m MEASURE_MS | -n REQUESTS]
  *             [-P PID] [-f FILE]
@@ -8,8 +8,8 @@
  * Bodies are made beforehand; what changes from one to the next is the time of each line (and the
  * host, when there is one line), so that no point comes twice. With -f they are read from FILE, one
  * behind the other, which has lines of that same length. Prints one line of JSON. With -P also the
- * processor time that process took meanwhile. The latencies are those of a closed loop: a slow server
- * is asked less often.
+ * processor time that process took meanwhile. The latencies are those of a closed loop: a slow
+ * server is asked less often.
  */
 #include <arpa/inet.h>
 #include <errno.h>

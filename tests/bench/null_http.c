@@ -3,8 +3,9 @@
  *
  *   null_http
  *
- * Prints its port. GET answers, as JSON, the requests and body bytes since the last GET and when the
- * first head and the last body among them had come (by the monotonic clock). It ends when killed.
+ * Prints its port. GET answers, as JSON, the requests and body bytes since the last GET and when
+ * the first head and the last body among them had come (by the monotonic clock). It ends when
+ * killed.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 """One sinkd feeding another: columnar, then rows, then line protocol into a real InfluxDB: the same points as
-those sent there directly. SINKD_CHAIN_POINTS sets how many."""
+those sent there directly. CHAIN_POINTS sets how many."""
 
 import os
 import time
@@ -11,7 +11,7 @@ from influxd import Influxd
 
 TIME_LIMIT = 150
 SHORT = os.environ.get("SINKD_E2E") == "short"
-POINTS = int(os.environ.get("SINKD_CHAIN_POINTS", "4000" if SHORT else "40000"))
+POINTS = int(os.environ.get("CHAIN_POINTS", "4000" if SHORT else "40000"))
 BODY = 5000
 BASE = 1700000000000000000
 

@@ -1,6 +1,7 @@
 /*
- * fuzz_columnar_ingest.c: any bytes as MessagePack in columns. A good point that comes out is a line whose parts
- * are where they were put: written in the row form and taken in again, it is the same line.
+ * fuzz_columnar_ingest.c: any bytes as MessagePack in columns. A good point that comes out is a
+ * line whose parts are where they were put: written in the row form and taken in again, it is the
+ * same line.
  */
 #include <assert.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*
  * fuzz_http_request.c: any bytes as what a client sends. The first byte says how the rest is cut:
- * however it comes, the events and the bytes sent are the same, answers never outnumber requests, the
- * body stays within its limit, and everything is given back.
+ * however it comes, the events and the bytes sent are the same, answers never outnumber requests,
+ * the body stays within its limit, and everything is given back.
  */
 #include <assert.h>
 #include <stddef.h>

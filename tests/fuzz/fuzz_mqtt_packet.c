@@ -1,7 +1,7 @@
 /*
- * fuzz_mqtt_packet.c: any bytes as what a broker sends. A packet never takes more than there is, a prefix
- * of it is incomplete, a head at full length is never incomplete, and the answers that are read can be
- * written back byte for byte.
+ * fuzz_mqtt_packet.c: any bytes as what a broker sends. A packet never takes more than there is, a
+ * prefix of it is incomplete, a head at full length is never incomplete, and the answers that are
+ * read can be written back byte for byte.
  */
 #include <assert.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
- * fuzz_num.c: any bytes as a number, a duration, base64 and percent-encoding. What is read is written
- * back and read again as the same; a long floating point text agrees with the C library's answer.
+ * fuzz_num.c: any bytes as a number, a duration, base64 and percent-encoding. What is read is
+ * written back and read again as the same; a long floating point text agrees with the C library's
+ * answer.
  */
 #include <assert.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * fuzz_point_json.c: any bytes as line protocol; each good point as JSON must be valid for a strict reader
- * and say what the line says.
+ * fuzz_point_json.c: any bytes as line protocol; each good point as JSON must be valid for a strict
+ * reader and say what the line says.
  */
 #include <assert.h>
 #include <stddef.h>

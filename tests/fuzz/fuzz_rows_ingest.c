@@ -1,6 +1,6 @@
 /*
- * fuzz_rows_ingest.c: any bytes as MessagePack rows. A good point that comes out is a line whose parts
- * are where they were put: written in the row form and taken in again, it is the same line.
+ * fuzz_rows_ingest.c: any bytes as MessagePack rows. A good point that comes out is a line whose
+ * parts are where they were put: written in the row form and taken in again, it is the same line.
  */
 #include <assert.h>
 #include <stddef.h>

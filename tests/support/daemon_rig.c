@@ -33,7 +33,8 @@ open_loop(struct daemon_rig *rig)
     assert_int_equal(mailbox_open(&d->mailbox, d->loop, NULL), ERR_OK);
 }
 
-/* In the order of the daemon's end: runners, then the committer, then their mail, then what it was for. */
+/* In the order of the daemon's end: runners, then the committer, then their mail, then what it was
+ * for. */
 static void
 close_loop(struct daemon_rig *rig)
 {

@@ -32,8 +32,8 @@ void daemon_rig_open_databases(struct daemon_rig *rig);
 void daemon_rig_open_supervisor(struct daemon_rig *rig);
 void daemon_rig_restart(struct daemon_rig *rig);
 
-/* daemon_rig_done: the callback of a change (arg: the rig). daemon_rig_wait: turn the loop until it was
- * called; its result. */
+/* daemon_rig_done: the callback of a change (arg: the rig). daemon_rig_wait: turn the loop until it
+ * was called; its result. */
 void daemon_rig_done(void *rig, enum err result, const struct errinfo *info);
 enum err daemon_rig_wait(struct daemon_rig *rig);
 
@@ -43,8 +43,8 @@ void daemon_rig_until(struct daemon_rig *rig, bool (*what)(struct daemon_rig *, 
 /* daemon_rig_turn(rig, ms): turn the loop for so long. */
 void daemon_rig_turn(struct daemon_rig *rig, int64_t ms);
 
-/* daemon_rig_sql(rig, sql): what one CREATE, ALTER, PAUSE, RESUME or DROP SINK does; the result of its
- * change, its text in rig->info. */
+/* daemon_rig_sql(rig, sql): what one CREATE, ALTER, PAUSE, RESUME or DROP SINK does; the result of
+ * its change, its text in rig->info. */
 enum err daemon_rig_sql(struct daemon_rig *rig, const char *sql);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * guard.c: the pages of a guarded copy: as many as the bytes need (at least one), then a closed one.
- * Nothing is remembered: the place of the pages follows from where the bytes end.
+ * guard.c: the pages of a guarded copy: as many as the bytes need (at least one), then a closed
+ * one. Nothing is remembered: the place of the pages follows from where the bytes end.
  */
 #include "support/guard.h"
 

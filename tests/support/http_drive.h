@@ -40,7 +40,8 @@ void http_drive_step(struct http_drive *d);
 /* http_drive_finish(d): answer a /later with 204. */
 void http_drive_finish(struct http_drive *d);
 
-/* What a test looks for: a text anywhere in what was sent; the record; "100 204 " of all answers. */
+/* What a test looks for: a text anywhere in what was sent; the record; "100 204 " of all
+ * answers. */
 bool http_drive_holds(const struct http_drive *d, const char *text);
 void http_drive_assert_log(const struct http_drive *d, const char *text);
 const char *http_drive_statuses(const struct http_drive *d, char out[200]);

@@ -1,8 +1,9 @@
 /*
  * point_forms.h: a stored line written in a form, read back by other means and compared.
  *
- * JSON is read by the strict reader json_tree.h; MessagePack by the ingest of the program, whose line is
- * then compared part by part, so both directions are seen. Each gives NULL, or what is wrong.
+ * JSON is read by the strict reader json_tree.h; MessagePack by the ingest of the program, whose
+ * line is then compared part by part, so both directions are seen. Each gives NULL, or what is
+ * wrong.
  */
 #ifndef SINKD_SUPPORT_POINT_FORMS_H
 #define SINKD_SUPPORT_POINT_FORMS_H

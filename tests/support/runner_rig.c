@@ -16,7 +16,7 @@
 
 #include "base/mem.h"
 
-/* ---- the destination ---------------------------------------------------------------------------- */
+/* ---- the destination ---- */
 
 struct fake {
     struct sink base;
@@ -253,7 +253,7 @@ runner_rig_seq(size_t i)
     return seq;
 }
 
-/* ---- the rig ------------------------------------------------------------------------------------- */
+/* ---- the rig ---- */
 
 static void
 ended(void *arg)

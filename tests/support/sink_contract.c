@@ -20,7 +20,7 @@
 
 #define POINTS 120u /* about 2800 bytes of line protocol: three requests where one has 1000 */
 
-/* ---- one sink and its surroundings -------------------------------------------------------------- */
+/* ---- one sink and its surroundings ---- */
 
 struct bench {
     const struct sink_contract *c;
@@ -167,7 +167,7 @@ taken(const struct bench *b, uint64_t value)
     return b->c->taken(b->c->peer, value);
 }
 
-/* ---- the checks ----------------------------------------------------------------------------------- */
+/* ---- the checks ---- */
 
 static void
 it_delivers(void **state)
@@ -309,7 +309,7 @@ points_with_a_verdict_and_out_of_range_are_not_sent(void **state)
     }
 }
 
-/* ---- waits ------------------------------------------------------------------------------------------ */
+/* ---- waits ---- */
 
 static void *
 stop_soon(void *arg)
@@ -390,7 +390,7 @@ idle_ends_at_its_deadline_and_when_woken(void **state)
     delivers(b);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------ */
+/* ---- memory ---- */
 
 static enum err
 whole_life(struct bench *b)

@@ -30,16 +30,16 @@ struct sink_contract {
     void (*begin)(void *peer);
     void (*end)(void *peer);
 
-    /* define(peer, def): a checked definition (sink_drive_def) of a sink that goes to the peer, with a
-     * `timeout` of 300 ms and requests of about 1000 bytes, where it has them. */
+    /* define(peer, def): a checked definition (sink_drive_def) of a sink that goes to the peer,
+     * with a `timeout` of 300 ms and requests of about 1000 bytes, where it has them. */
     void (*define)(void *peer, struct sink_def *def);
 
     /* set_mood(peer, mood, after): from the request of that number on (0: the next one), counted
      * from now. What came before it is confirmed. */
     void (*set_mood)(void *peer, enum contract_mood mood, unsigned after);
 
-    /* taken(peer, value): how often the peer confirmed the point with the field "v=VALUEi", in whatever form.
-     * It may wait a moment for what is under way. */
+    /* taken(peer, value): how often the peer confirmed the point with the field "v=VALUEi", in
+     * whatever form. It may wait a moment for what is under way. */
     unsigned (*taken)(void *peer, uint64_t value);
 
     int64_t silence_ms; /* longest that deliver waits for a silent peer; 0: not to be tested */

@@ -69,7 +69,7 @@ sink_drive_round(struct round *round, uint64_t first, size_t count)
     }
 }
 
-/* ---- the script's connections, lent ------------------------------------------------------------ */
+/* ---- the script's connections, lent ---- */
 
 static enum err
 lent_connect(struct stream **out, const struct stream_env *env, const struct stream_target *target,

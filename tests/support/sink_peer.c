@@ -25,7 +25,7 @@
 
 #define REQUEST_MAX (1u << 20)
 
-/* ---- one request ---------------------------------------------------------------------------------- */
+/* ---- one request ---- */
 
 static size_t
 find(struct slice in, const char *what)
@@ -136,7 +136,7 @@ sink_peer_http(struct sink_peer *p)
     p->answer = answer_request;
 }
 
-/* ---- the thread ----------------------------------------------------------------------------------- */
+/* ---- the thread ---- */
 
 static bool
 wait_for(struct sink_peer *p, int fd)
@@ -198,7 +198,7 @@ run(void *arg)
     return NULL;
 }
 
-/* ---- from outside ---------------------------------------------------------------------------------- */
+/* ---- from outside ---- */
 
 static int
 listen_at(uint16_t *port)

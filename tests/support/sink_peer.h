@@ -1,7 +1,7 @@
 /*
- * sink_peer.h: a destination on loopback that takes points and behaves as it is told. It finds numbers
- * in line protocol ("v=7i") and in rows of MessagePack ("v": {"Integer": 7}), by HTTP or by MQTT.
- * One connection at a time; a thread of its own.
+ * sink_peer.h: a destination on loopback that takes points and behaves as it is told. It finds
+ * numbers in line protocol ("v=7i") and in rows of MessagePack ("v": {"Integer": 7}), by HTTP or by
+ * MQTT. One connection at a time; a thread of its own.
  */
 #ifndef SINKD_SUPPORT_SINK_PEER_H
 #define SINKD_SUPPORT_SINK_PEER_H
@@ -17,8 +17,8 @@
 #define SINK_PEER_VALUES 100000u
 
 struct sink_peer {
-    /* What it speaks, set before the start: how long the first message in ${in} is (0: it is not whole
-     * yet), and its answer; false: the connection is to end. */
+    /* What it speaks, set before the start: how long the first message in ${in} is (0: it is not
+     * whole yet), and its answer; false: the connection is to end. */
     size_t (*whole)(struct slice in);
     bool (*answer)(struct sink_peer *p, int fd, struct slice message);
 
@@ -32,7 +32,8 @@ struct sink_peer {
     unsigned char taken[SINK_PEER_VALUES]; /* by the number after "v=" */
 };
 
-/* sink_peer_http, sink_peer_mqtt: zero ${p} and set what it speaks: HTTP, MQTT 3.1.1 with QoS 0 and 1. */
+/* sink_peer_http, sink_peer_mqtt: zero ${p} and set what it speaks: HTTP, MQTT 3.1.1 with QoS 0 and
+ * 1. */
 void sink_peer_http(struct sink_peer *p);
 void sink_peer_mqtt(struct sink_peer *p);
 
@@ -42,8 +43,8 @@ void sink_peer_stop(struct sink_peer *p);
 unsigned sink_peer_port(const struct sink_peer *p);
 
 void sink_peer_set_mood(struct sink_peer *p, enum contract_mood mood, unsigned after);
-/* For what it speaks: what to do with the next request, which is counted; note the numbers in a body
- * that is confirmed. */
+/* For what it speaks: what to do with the next request, which is counted; note the numbers in a
+ * body that is confirmed. */
 enum contract_mood sink_peer_judge(struct sink_peer *p, struct slice body);
 
 unsigned sink_peer_taken(struct sink_peer *p, uint64_t value);

@@ -10,7 +10,8 @@
 
 enum { CONNECT = 1, PUBLISH = 3, PINGREQ = 12 };
 
-/* Section 2.2: one byte, then the length of the rest in seven bits a byte; ${head} gets what both take. */
+/* Section 2.2: one byte, then the length of the rest in seven bits a byte; ${head} gets what both
+ * take. */
 static size_t
 whole_packet(struct slice in, size_t *head)
 {

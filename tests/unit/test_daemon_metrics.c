@@ -70,7 +70,7 @@ says(const char *text, const char *line)
         fail_msg("no %s", line);
 }
 
-/* ---- the format ----------------------------------------------------------------------------------- */
+/* ---- the format ---- */
 
 static bool
 is_name(struct slice s)
@@ -169,7 +169,7 @@ the_page_is_valid(void **state)
     says(page, "hyperbytedb_sink_queue_depth{sink=\"we\\\\ird \\\"name\\\" \xc3\xa4\"} 0\n");
 }
 
-/* ---- the figures ------------------------------------------------------------------------------------ */
+/* ---- the figures ---- */
 
 static void
 every_metric_is_there(void **state)

@@ -1,5 +1,6 @@
 /*
- * test_daemon_results.c: results of statements as JSON and CSV, byte for byte as InfluxDB 1.8 sends them.
+ * test_daemon_results.c: results of statements as JSON and CSV, byte for byte as InfluxDB 1.8 sends
+ * them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -74,7 +74,7 @@ end(struct sink_def *d)
     assert_int_equal(mem_live(), 0);
 }
 
-/* ---- statement to definition ---------------------------------------------------------------------- */
+/* ---- statement to definition ---- */
 
 static void
 every_clause_is_taken_over(void **state)
@@ -164,7 +164,7 @@ a_wrong_definition_is_refused_whole(void **state)
     }
 }
 
-/* ---- ALTER ------------------------------------------------------------------------------------------ */
+/* ---- ALTER ---- */
 
 static void
 alter_replaces_the_clauses_it_has(void **state)
@@ -204,7 +204,7 @@ alter_replaces_the_clauses_it_has(void **state)
     end(&old);
 }
 
-/* ---- where sinks may go ------------------------------------------------------------------------------- */
+/* ---- where sinks may go ---- */
 
 static void
 host_lists(void **state)
@@ -263,7 +263,7 @@ every_host_of_a_list_must_be_allowed(void **state)
     end(&d);
 }
 
-/* ---- definition to statement ---------------------------------------------------------------------------- */
+/* ---- definition to statement ---- */
 
 static const char *const statements[] = {
     "CREATE SINK s TYPE stdout",

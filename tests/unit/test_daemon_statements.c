@@ -91,7 +91,7 @@ sink(const struct daemon_rig *rig, const char *name)
     return supervisor_find(rig->daemon.supervisor, slice_of(name));
 }
 
-/* ---- sinks ----------------------------------------------------------------------------------------- */
+/* ---- sinks ---- */
 
 static void
 a_sinks_statements(void **state)
@@ -182,7 +182,7 @@ a_change_that_cannot_begin(void **state)
     assert_int_equal(daemon_rig_wait(rig), ERR_OK);
 }
 
-/* ---- databases --------------------------------------------------------------------------------------- */
+/* ---- databases ---- */
 
 static void
 databases(void **state)
@@ -201,7 +201,7 @@ databases(void **state)
     assert_int_equal(databases_count(rig->daemon.databases), 1);
 }
 
-/* ---- what is not there ---------------------------------------------------------------------------------- */
+/* ---- what is not there ---- */
 
 static void
 reading_statements_say_that_nothing_is_read_here(void **state)

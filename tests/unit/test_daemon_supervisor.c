@@ -80,7 +80,7 @@ write_points(struct daemon_rig *rig, unsigned points)
     assert_int_equal(committer_drive_write_points(rig->drive, points, 10), ERR_OK);
 }
 
-/* ---- one sink's life ------------------------------------------------------------------------------- */
+/* ---- one sink's life ---- */
 
 static char s_name[] = "s", t_name[] = "t";
 
@@ -212,7 +212,7 @@ pause_is_kept_over_a_restart(void **state)
     assert_int_equal(view(rig, "s").record.forwarded, 10);
 }
 
-/* ---- several ------------------------------------------------------------------------------------------ */
+/* ---- several ---- */
 
 static void
 a_dropped_sink_is_gone_and_the_others_never_notice(void **state)
@@ -281,7 +281,7 @@ dropped_and_created_many_times_while_data_flows(void **state)
     assert_int_equal(view(rig, "s").record.forwarded, 14);
 }
 
-/* ---- what goes wrong ---------------------------------------------------------------------------------- */
+/* ---- what goes wrong ---- */
 
 static void
 with_the_service_off_sinks_are_kept_but_do_not_run(void **state)
@@ -367,7 +367,7 @@ there_is_a_most_of_sinks(void **state)
     assert_int_equal(supervisor_count(rig->daemon.supervisor), STORE_SINKS_MAX);
 }
 
-/* ---- figures ----------------------------------------------------------------------------------------- */
+/* ---- figures ---- */
 
 static void
 defaults_are_filled_in_for_display(void **state)

@@ -1,9 +1,10 @@
 /*
- * test_http_corpus.c: the HTTP part of what a real InfluxDB 1.6.7 answered, through the state machine.
+ * test_http_corpus.c: the HTTP part of what a real InfluxDB 1.6.7 answered, through the state
+ * machine.
  *
- * Vectors: tests/vectors/http_api.jsonl, the categories that need no handlers of substance. Compared
- * are the statuses in order, whether the connection is closed, Allow, and bodies of 404, 405 and of
- * chunk errors. Rows that differ on purpose stand below.
+ * Vectors: tests/vectors/http_api.jsonl, the categories that need no handlers of substance.
+ * Compared are the statuses in order, whether the connection is closed, Allow, and bodies of 404,
+ * 405 and of chunk errors. Rows that differ on purpose stand below.
  */
 #include <setjmp.h>
 #include <stdarg.h>

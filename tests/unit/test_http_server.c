@@ -173,7 +173,8 @@ a_body_has_a_largest_size_however_it_comes(void **state)
         start(&d, head);
         (void)http_drive_feed(&d, slice_make(body, BODY_MAX + over));
         (void)http_drive_feed(&d, SLICE("\r\n0\r\n\r\n" PING));
-        /* Past the cap it is refused at once, before the end is known, and the connection closes. */
+        /* Past the cap it is refused at once, before the end is known, and the connection
+         * closes. */
         http_drive_assert_statuses(&d, over == 0 ? "204 204 " : "413 ");
         assert_int_equal(http_server_is_finished(&d.conn), over == 1);
         http_drive_free(&d);

@@ -44,8 +44,7 @@ spoken(enum kafka_proto_api api, int16_t version)
     return kafka_proto_version(&v, api) == version;
 }
 
-/* ---- requests
- * ------------------------------------------------------------------------------------ */
+/* ---- requests ---- */
 
 /* Parts of a Produce request, with the record batches as they stand. */
 static void
@@ -155,8 +154,7 @@ check_request(enum kafka_proto_api api, const struct json_node *row, struct buf 
     written++;
 }
 
-/* ---- answers
- * -------------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
 #define assert_text(slice, node) assert_true(slice_eq((slice), text(node)))
 
@@ -459,8 +457,7 @@ all_frames(void **state)
     assert_in_range(of_other_versions, 1, 70);
 }
 
-/* ---- what no frame there shows
- * ---------------------------------------------------------------------- */
+/* ---- what no frame there shows ---- */
 
 static void
 versions_in_common(void **state)

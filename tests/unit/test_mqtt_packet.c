@@ -1,5 +1,6 @@
 /*
- * test_mqtt_packet.c: packets as the tables and examples of MQTT 3.1.1 have them, and everything else refused.
+ * test_mqtt_packet.c: packets as the tables and examples of MQTT 3.1.1 have them, and everything
+ * else refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,10 +45,10 @@ fails(enum err err)
     buf_free(&out);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
-/* Section 3.1.2, the example of figure 3.6: user name, password, will retain 0, will QoS 1, will, clean session,
- * keep-alive 10. */
+/* Section 3.1.2, the example of figure 3.6: user name, password, will retain 0, will QoS 1, will,
+ * clean session, keep-alive 10. */
 static void
 a_connect_as_the_specification_shows_it(void **state)
 {
@@ -202,7 +203,7 @@ no_room_takes_all_back(void **state)
     }
 }
 
-/* ---- texts ---------------------------------------------------------------------------------------- */
+/* ---- texts ---- */
 
 static void
 strings_and_topics(void **state)
@@ -258,7 +259,7 @@ every_refusal_has_words(void **state)
         assert_string_equal(mqtt_packet_refusal((uint8_t)code), mqtt_packet_refusal(255));
 }
 
-/* ---- reading -------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static const struct {
     struct slice bytes;

@@ -1,7 +1,7 @@
 /*
- * test_msgpack_write.c: every form of the MessagePack specification, written in its shortest one and
- * read back. The vectors follow the "Formats" section of the specification and the example of its
- * front page.
+ * test_msgpack_write.c: every form of the MessagePack specification, written in its shortest one
+ * and read back. The vectors follow the "Formats" section of the specification and the example of
+ * its front page.
  */
 #include <setjmp.h>
 #include <stdarg.h>

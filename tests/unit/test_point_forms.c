@@ -1,7 +1,8 @@
 /*
- * test_point_forms.c: a line to each form and back is the same point: all stored points of the corpus
- * and a million made up ones; golden bytes; limits.
- * Vectors: tests/vectors/line_protocol.jsonl; the columnar body is the one of HyperbyteDB's own test.
+ * test_point_forms.c: a line to each form and back is the same point: all stored points of the
+ * corpus and a million made up ones; golden bytes; limits.
+ * Vectors: tests/vectors/line_protocol.jsonl; the columnar body is the one of HyperbyteDB's own
+ * test.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,10 +53,10 @@ has_double_escape(struct slice raw)
 }
 
 /*
- * Names that cannot make the way through MessagePack in any order: a field named time, which nobody takes
- * alone, and one that starts with a blank, which cannot be the first (the sink sends such points whole); and
- * names in which a backslash stands before a character that has to be escaped: what such a line means
- * depends on all that stands around them.
+ * Names that cannot make the way through MessagePack in any order: a field named time, which nobody
+ * takes alone, and one that starts with a blank, which cannot be the first (the sink sends such
+ * points whole); and names in which a backslash stands before a character that has to be escaped:
+ * what such a line means depends on all that stands around them.
  */
 static bool
 is_odd(struct slice line)

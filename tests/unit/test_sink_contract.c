@@ -1,5 +1,6 @@
 /*
- * test_sink_contract.c: the HTTP types and MQTT keep the contract of sinks, before a peer on loopback.
+ * test_sink_contract.c: the HTTP types and MQTT keep the contract of sinks, before a peer on
+ * loopback.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -19,7 +19,7 @@
 
 static struct stdout_peer peer;
 
-/* ---- the contract ------------------------------------------------------------------------------- */
+/* ---- the contract ---- */
 
 static void
 define(void *p, struct sink_def *def)
@@ -70,7 +70,7 @@ taken(void *p, uint64_t value)
     return stdout_peer_lines(p, needle);
 }
 
-/* ---- what is its own ------------------------------------------------------------------------------ */
+/* ---- what is its own ---- */
 
 struct stage {
     struct sink_def def;

@@ -29,7 +29,7 @@ end(struct sink_def *d)
     assert_int_equal(mem_live(), 0);
 }
 
-/* ---- making ------------------------------------------------------------------------------------- */
+/* ---- making ---- */
 
 static void
 a_new_definition_has_the_defaults(void **state)
@@ -225,7 +225,7 @@ include_is_shown_as_it_was_written(void **state)
     end(&d);
 }
 
-/* ---- copies and memory --------------------------------------------------------------------------- */
+/* ---- copies and memory ---- */
 
 static void
 fill(struct sink_def *d)

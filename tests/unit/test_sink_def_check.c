@@ -1,5 +1,6 @@
 /*
- * test_sink_def_check.c: which definitions of each type are accepted, and what is said of the others.
+ * test_sink_def_check.c: which definitions of each type are accepted, and what is said of the
+ * others.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +28,7 @@ end(struct sink_def *d)
     assert_int_equal(mem_live(), 0);
 }
 
-/* ---- checking ------------------------------------------------------------------------------------ */
+/* ---- checking ---- */
 
 struct check {
     const char *type, *url;

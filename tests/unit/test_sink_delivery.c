@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "sink/delivery.h"
 
-/* ---- a destination of the test's own ----------------------------------------------------------- */
+/* ---- a destination of the test's own ---- */
 
 /* It judges a request by the numbers of the points in it. */
 struct destination {
@@ -146,7 +146,7 @@ words_are_those_of_the_refusal(void **state)
     round_free(&round);
 }
 
-/* ---- the pass ------------------------------------------------------------------------------------- */
+/* ---- the pass ---- */
 
 static void
 good_points_go_in_one_request(void **state)
@@ -321,7 +321,7 @@ a_failure_in_the_middle_keeps_what_was_confirmed(void **state)
     }
 }
 
-/* ---- rounds ----------------------------------------------------------------------------------------- */
+/* ---- rounds ---- */
 
 static void
 the_resolved_run_ends_at_the_first_open_point(void **state)

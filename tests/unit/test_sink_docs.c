@@ -1,7 +1,7 @@
 /*
- * The tables of options in docs/user-guide/sinks.md say what the program does: each is made here from the
- * option tables and must stand there, byte for byte, behind its mark. When an option changes, the test
- * prints the table that belongs into the page.
+ * The tables of options in docs/user-guide/sinks.md say what the program does: each is made here
+ * from the option tables and must stand there, byte for byte, behind its mark. When an option
+ * changes, the test prints the table that belongs into the page.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -65,7 +65,7 @@ takes(struct selection *s, struct slice name)
 #define TAKES(s, name) assert_true(takes(s, SLICE(name)))
 #define LEAVES(s, name) assert_false(takes(s, SLICE(name)))
 
-/* ---- selectors ---------------------------------------------------------------------------------- */
+/* ---- selectors ---- */
 
 static void
 without_selectors_everything_is_taken(void **state)
@@ -195,7 +195,7 @@ databases_are_exact(void **state)
     teardown(&s);
 }
 
-/* ---- odd names ---------------------------------------------------------------------------------- */
+/* ---- odd names ---- */
 
 static void
 a_name_with_nul_is_seen_whole_by_expressions(void **state)
@@ -295,7 +295,7 @@ the_store_asks_the_same(void **state)
     teardown(&s);
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 /* For want of memory no point may be left out: once it is open, a filter needs none. */
 static void

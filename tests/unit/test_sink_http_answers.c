@@ -18,7 +18,7 @@
 #define URL "http://collector:8086/write?db=mydb"
 #define NO_CONTENT "HTTP/1.1 204 No Content\r\n\r\n"
 
-/* ---- answers -------------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
 struct answer {
     struct slice bytes;
@@ -150,7 +150,7 @@ basic_credentials_are_masked_plain_and_encoded(void **state)
     sink_rig_close(&r);
 }
 
-/* ---- the connection ------------------------------------------------------------------------------- */
+/* ---- the connection ---- */
 
 static void
 a_failure_is_transient_and_the_points_go_again(void **state)

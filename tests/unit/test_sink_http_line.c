@@ -18,7 +18,7 @@
 #define URL "http://collector:8086/write?db=mydb"
 #define NO_CONTENT "HTTP/1.1 204 No Content\r\n\r\n"
 
-/* ---- requests ------------------------------------------------------------------------------------ */
+/* ---- requests ---- */
 
 static void
 the_request_byte_for_byte(void **state)

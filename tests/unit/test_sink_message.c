@@ -1,5 +1,6 @@
 /*
- * test_sink_message.c: points joined into messages: which go together, how large they get, made again.
+ * test_sink_message.c: points joined into messages: which go together, how large they get, made
+ * again.
  */
 #include <setjmp.h>
 #include <stdarg.h>

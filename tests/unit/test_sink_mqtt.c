@@ -39,8 +39,7 @@ ends(enum err err, enum delivery what, enum store_error_kind kind)
     r.sink->type->disconnect(r.sink);
 }
 
-/* ---- what goes well
- * -------------------------------------------------------------------------------- */
+/* ---- what goes well ---- */
 
 static void
 answered_points_are_delivered(void **state)
@@ -142,8 +141,7 @@ a_delivery_yields_between_messages(void **state)
     sink_rig_close(&r);
 }
 
-/* ---- connections that end
- * ---------------------------------------------------------------------------- */
+/* ---- connections that end ---- */
 
 static void
 only_what_was_not_answered_is_sent_again(void **state)
@@ -318,8 +316,7 @@ what_nobody_asked_for_is_passed_over(void **state)
     sink_rig_close(&r);
 }
 
-/* ---- connecting
- * ---------------------------------------------------------------------------------------- */
+/* ---- connecting ---- */
 
 static void
 refusals_in_words(void **state)
@@ -399,8 +396,7 @@ kicks_name_the_client_identifier(void **state)
     sink_rig_close(&r);
 }
 
-/* ---- idle
- * ----------------------------------------------------------------------------------------------- */
+/* ---- idle ---- */
 
 static void
 an_idle_connection_is_kept_alive(void **state)

@@ -30,7 +30,7 @@ start(struct script_conn *conns, size_t count, const char *const *options, size_
     sink_drive_round(&r.round, 1, points);
 }
 
-/* ---- messages that are refused ------------------------------------------------------------------------------ */
+/* ---- messages that are refused ---- */
 
 /* The broker takes what is as large as point 1 and closes on the longer one. */
 static void
@@ -114,7 +114,7 @@ an_illegal_topic_is_a_refusal_by_name(void **state)
     sink_rig_close(&r);
 }
 
-/* ---- joined messages ------------------------------------------------------------------------------------------ */
+/* ---- joined messages ---- */
 
 static void
 points_of_one_topic_are_joined(void **state)
@@ -198,7 +198,7 @@ a_joined_message_is_halved(void **state)
     sink_rig_close(&r);
 }
 
-/* ---- faults ---------------------------------------------------------------------------------------------------- */
+/* ---- faults ---- */
 
 /* One call after another fails; the next offers deliver the rest, and no answered point is sent again. */
 static void

@@ -14,7 +14,7 @@
 #include "sink/sink_options.h"
 #include "sink/sink_types.h"
 
-/* ---- the tables ------------------------------------------------------------------------------- */
+/* ---- the tables ---- */
 
 static void
 every_default_is_a_legal_value(void **state)
@@ -71,7 +71,7 @@ types_are_found_in_any_case(void **state)
     assert_null(sink_types_at(5));
 }
 
-/* ---- values ----------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 struct row {
     struct slice text;

@@ -43,7 +43,7 @@ include(struct runner_rig *rig, const char *measurement)
                      ERR_OK);
 }
 
-/* ---- what is delivered --------------------------------------------------------------------------- */
+/* ---- what is delivered ---- */
 
 static void
 points_arrive_in_order_and_once(void **state)
@@ -126,7 +126,7 @@ another_database_is_filtered(void **state)
     runner_rig_close(&rig);
 }
 
-/* ---- batches -------------------------------------------------------------------------------------- */
+/* ---- batches ---- */
 
 static bool
 has_95(struct runner_rig *rig)
@@ -217,7 +217,7 @@ bytes_bound_a_batch_too(void **state)
     runner_rig_close(&rig);
 }
 
-/* ---- failures -------------------------------------------------------------------------------------- */
+/* ---- failures ---- */
 
 static void
 a_passing_failure_is_retried_and_counted(void **state)
@@ -349,7 +349,7 @@ a_sink_that_cannot_be_opened_is_tried_again(void **state)
     runner_rig_close(&rig);
 }
 
-/* ---- waiting ---------------------------------------------------------------------------------------- */
+/* ---- waiting ---- */
 
 static void
 an_idle_runner_sleeps(void **state)

@@ -44,7 +44,7 @@ is_blocked(struct runner_rig *rig)
     return runner_rig_status(rig) == RUNNER_BLOCKED;
 }
 
-/* ---- refused points --------------------------------------------------------------------------------- */
+/* ---- refused points ---- */
 
 static void
 a_refused_point_is_dropped_and_counted_when_asked(void **state)
@@ -174,7 +174,7 @@ what_a_peer_taught_is_kept(void **state)
     runner_rig_close(&rig);
 }
 
-/* ---- a cursor that others move ---------------------------------------------------------------------- */
+/* ---- a cursor that others move ---- */
 
 static void
 points_dropped_under_a_round_are_not_counted_twice(void **state)
@@ -242,7 +242,7 @@ writers_and_drops_while_a_slow_sink_delivers(void **state)
     runner_rig_close(&rig);
 }
 
-/* ---- damage -------------------------------------------------------------------------------------------- */
+/* ---- damage ---- */
 
 /* Change one byte of the line that has ${needle} in it, wherever the file has it. */
 static void
@@ -339,7 +339,7 @@ damage_among_filtered_points(void **state)
     damaged_chunks_are_counted(state, needles, 3, "mem");
 }
 
-/* ---- when a step is committed -------------------------------------------------------------------------- */
+/* ---- when a step is committed ---- */
 
 static void
 without_a_delay_each_step_is_committed_before_the_next_round(void **state)

@@ -60,7 +60,7 @@ is_in_backoff(struct runner_rig *rig)
     return runner_rig_status(rig) == RUNNER_BACKOFF;
 }
 
-/* ---- ALTER ---------------------------------------------------------------------------------------- */
+/* ---- ALTER ---- */
 
 static void
 alter_judges_anew_what_was_not_sent(void **state)
@@ -215,7 +215,7 @@ alter_without_memory_changes_nothing(void **state)
     runner_rig_close(&rig);
 }
 
-/* ---- PAUSE and RESUME ------------------------------------------------------------------------------ */
+/* ---- PAUSE and RESUME ---- */
 
 static void
 paused_judges_nothing_resumed_delivers(void **state)
@@ -257,7 +257,7 @@ a_paused_sink_has_no_connection(void **state)
     runner_rig_close(&rig);
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------- */
+/* ---- the end ---- */
 
 static void
 stop_ends_an_idle_runner(void **state)

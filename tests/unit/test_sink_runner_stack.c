@@ -2,8 +2,9 @@
  * test_sink_runner_stack.c: a runner's thread stays far within its stack.
  *
  * Pages of a stack that were never touched are not resident, so the kernel has painted it: what is
- * resident at the thread's end is what it used, whole pages of it. Where /proc/self/smaps is missing
- * there is nothing to measure; sanitizers make frames larger, so there the bound is not asserted.
+ * resident at the thread's end is what it used, whole pages of it. Where /proc/self/smaps is
+ * missing there is nothing to measure; sanitizers make frames larger, so there the bound is not
+ * asserted.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +46,8 @@ number_after(const char *line, const char *name)
     return num_u64(rest, &n) == ERR_OK ? n : 0;
 }
 
-/* On the runner's thread, as its last act: how much of the mapping around a local of ours is resident. */
+/* On the runner's thread, as its last act: how much of the mapping around a local of ours is
+ * resident. */
 static void
 measure(void *arg)
 {

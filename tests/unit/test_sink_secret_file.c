@@ -117,7 +117,7 @@ a_file_that_cannot_be_read(void **state)
     mem_fail_at(0);
 }
 
-/* ---- a sink that reads them ----------------------------------------------------------------------- */
+/* ---- a sink that reads them ---- */
 
 static void
 sends(const char *url, const char *option, const struct script_step *steps, size_t count)

@@ -54,7 +54,7 @@ refuses(const char *text, enum template_rule rule, const char *message)
     assert_int_equal(mem_live(), 0);
 }
 
-/* ---- placeholders ----------------------------------------------------------------------------- */
+/* ---- placeholders ---- */
 
 static void
 every_placeholder(void **state)
@@ -152,7 +152,7 @@ the_number_of_parts_is_bounded(void **state)
     refuses(text, TEMPLATE_HTTP, "a template has at most 64 parts");
 }
 
-/* ---- bytes that may not stand where the value goes ---------------------------------------------- */
+/* ---- bytes that may not stand where the value goes ---- */
 
 static void
 http_values_are_percent_encoded(void **state)
@@ -211,7 +211,7 @@ defaults_follow_the_rule_too(void **state)
     gives("{tag:host}", TEMPLATE_KAFKA, &usual, SLICE("a_b"));
 }
 
-/* ---- the rest ----------------------------------------------------------------------------------- */
+/* ---- the rest ---- */
 
 static void
 a_constant_says_so(void **state)
