@@ -259,17 +259,18 @@ text_json_inner(struct buf *out, struct slice s)
 static bool
 json_all_plain(struct buf *out, struct slice s)
 {
-    uint8_t *room = buf_reserve(out, s.n + 2);
-    size_t n = 0;
+    uint8_t *room;
 
+    for (size_t i = 0; i < s.n; i++)
+        if (!json_plain(s.p[i]))
+            return false;
+    room = buf_reserve(out, s.n + 2);
     if (room == NULL)
         return false;
-    for (; n < s.n && json_plain(s.p[n]); n++)
-        room[n + 1] = s.p[n];
-    if (n < s.n)
-        return false;
-    room[0] = room[n + 1] = '"';
-    buf_commit(out, n + 2);
+    room[0] = room[s.n + 1] = '"';
+    if (s.n > 0)
+        memcpy(room + 1, s.p, s.n);
+    buf_commit(out, s.n + 2);
     return true;
 }
 
