@@ -151,8 +151,8 @@ delivery_pass(struct sink *s, struct round *round, struct delivery_memory *memor
         memory->delivered_any = true;
     if (err == ERR_OK) {
         outcome_is(outcome, DELIVERY_DONE, STORE_ERROR_REJECTED);
-        /* What came behind the refusal may have left words of its own; a type that refuses points by
-         * itself leaves its own. */
+        /* What came behind the refusal may have left words of its own; a type that refuses points
+         * by itself leaves its own. */
         if (info != NULL && p.why.code != ERR_OK)
             *info = p.why;
     }
