@@ -80,6 +80,7 @@ def killed(qos):
             wait_until(lambda: len(sub.raw()) > seen + part // 10, "some more arrived", 30)
             gate.shut()
             broker.kill()
+            sub.settle()
             sub.stop()
             broker.start()
             sub.start()

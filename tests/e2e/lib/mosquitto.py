@@ -108,10 +108,17 @@ class Subscriber:
     def payloads(self):
         return [payload for _, payload in self.messages()]
 
+    def settle(self):
+        """Wait until it has written all that it got: its end would take the rest along."""
+        size = -1
+        while os.path.getsize(self.path) != size:
+            size = os.path.getsize(self.path)
+            time.sleep(0.3)
+
     def stop(self):
         if self.process is not None:
-            self.process.kill()
-            self.process.wait()
+            self.process.terminate()
+            self.process.wait(20)
             self.process = None
 
     def __enter__(self):
