@@ -12,7 +12,7 @@ from influxd import Influxd
 
 SHORT = os.environ.get("SINKD_E2E") == "short"
 POINTS = int(os.environ.get("CHAIN_POINTS", "4000" if SHORT else "40000"))
-TIME_LIMIT = 150 + POINTS // 200
+TIME_LIMIT = 600
 BODY = 5000
 LIMIT = 60 + POINTS // 400
 BASE = 1700000000000000000
