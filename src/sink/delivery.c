@@ -124,6 +124,21 @@ believable(const struct pass *p)
     return round->points.count == 1 && p->memory->delivered_any;
 }
 
+/* The words behind a pass are those of a refusal: of the last suspect, or what a type said that refused
+ * points by itself; nothing when all went well. */
+static void
+keep_words(const struct pass *p, struct errinfo *info)
+{
+    const struct round *round = p->round;
+
+    if (info == NULL)
+        return;
+    if (p->why.code != ERR_OK)
+        *info = p->why;
+    else if (round_count(round, 0, round->points.count, VERDICT_REFUSED) == 0)
+        *info = (struct errinfo){ERR_OK, 0, ""};
+}
+
 enum err
 delivery_pass(struct sink *s, struct round *round, struct delivery_memory *memory,
               struct outcome *outcome, struct errinfo *info)
@@ -151,10 +166,7 @@ delivery_pass(struct sink *s, struct round *round, struct delivery_memory *memor
         memory->delivered_any = true;
     if (err == ERR_OK) {
         outcome_is(outcome, DELIVERY_DONE, STORE_ERROR_REJECTED);
-        /* What came behind the refusal may have left words of its own; a type that refuses points
-         * by itself leaves its own. */
-        if (info != NULL && p.why.code != ERR_OK)
-            *info = p.why;
+        keep_words(&p, info);
     }
     return err;
 }
