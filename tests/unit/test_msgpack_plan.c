@@ -31,6 +31,9 @@ fill(struct round *round)
     }
 }
 
+/* Of the plan opened last. */
+static size_t limit;
+
 static struct msgpack_plan *
 open_plan(bool columnar, bool one_target, size_t max_bytes)
 {
@@ -38,6 +41,7 @@ open_plan(bool columnar, bool one_target, size_t max_bytes)
     struct msgpack_plan *plan = NULL;
 
     assert_int_equal(msgpack_plan_open(&plan, &config), ERR_OK);
+    limit = max_bytes;
     return plan;
 }
 
@@ -75,6 +79,7 @@ walk(struct msgpack_plan *plan, struct round *round, size_t from, size_t to, siz
     struct msgpack_cursor cursor = {0};
     struct total total = {0, 0};
     struct msgpack_body body;
+    size_t parts;
     struct buf out;
     enum err err;
 
@@ -82,7 +87,9 @@ walk(struct msgpack_plan *plan, struct round *round, size_t from, size_t to, siz
     assert_int_equal(msgpack_plan_use(plan, round), ERR_OK);
     while ((err = msgpack_plan_next(plan, round, from, to, &cursor, &body, &out)) == ERR_OK) {
         assert_true(body.from >= from && body.from < body.to && body.to <= to);
-        total.parts += points_in(&body, buf_peek(&out));
+        parts = points_in(&body, buf_peek(&out));
+        assert_true(parts == 1 || buf_len(&out) <= limit + 5); /* but for the head of an array */
+        total.parts += parts;
         if (step > 0 && total.bodies % step == 0)
             msgpack_plan_confirm(plan, round, &body);
         total.bodies++;
