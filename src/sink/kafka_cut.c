@@ -115,6 +115,7 @@ kafka_cut_begin(struct kafka_cut *cut, const struct round *round)
     if (grow_points(cut, count) != ERR_OK)
         return ERR_NOMEM;
     cut->point_count = count;
+    cut->refused = KAFKA_CUT_NONE;
     cut->first_seq = first;
     cut->last_seq = last;
     kafka_cut_give_up(cut); /* the new points: in no batch */
@@ -179,12 +180,8 @@ name_one(struct kafka_cut *cut, struct round *round, size_t i, struct kafka_clus
         return errinfo_set(info, ERR_NOMEM, "no memory for the name of a topic");
     name = buf_peek(&cut->text);
     if (!is_legal(name)) {
-        round_set(round, i, i + 1, VERDICT_REFUSED);
-        errinfo_set(info, ERR_BAD,
-                    "the topic of a point would be \"%.60s\": no topic can be called that",
-                    name.n == 0   ? ""
-                    : name.n <= 2 ? ".."
-                                  : "(over 249 bytes)");
+        kafka_cut_refuse(cut, round, i, "its topic would be %s, which no topic can be called",
+                         name.n > 249 ? "over 249 bytes long" : "empty, \".\" or \"..\"");
         return ERR_OK;
     }
     err = kafka_cut_topic(cut, name, cluster, &index, info);
@@ -338,7 +335,7 @@ kafka_cut_make(struct kafka_cut *cut, struct round *round, size_t from, size_t t
     for (size_t t = 0; queued > 0 && err == ERR_OK && t < cluster->topic_count; t++) {
         for (uint32_t p = 0; t < cut->topics_cap && p < cut->topics[t].lane_count; p++) {
             if (err == ERR_OK && cut->topics[t].lanes[p].head != KAFKA_CUT_NO_POINT)
-                err = kafka_cut_fill(cut, round, t, p, members, info);
+                err = kafka_cut_fill(cut, round, t, p, members);
         }
         if (t < cut->topics_cap)
             cut->topics[t].sticky_bytes = 0; /* the next round has another partition */

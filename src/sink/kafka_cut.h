@@ -84,6 +84,8 @@ struct kafka_cut {
     struct kafka_cut_batch *batches;
     size_t batch_count, batches_cap;
     size_t unresolved;
+    size_t refused;     /* a point that was refused and not told of; KAFKA_CUT_NONE */
+    struct errinfo why; /* it was */
     struct buf bytes, packed, text, key;
 
     struct kafka_cut_topic *topics; /* by the cluster's index */
@@ -126,6 +128,10 @@ struct kafka_cut_lane *kafka_cut_lane(struct kafka_cut *cut, const struct kafka_
 /* kafka_cut_resolve(cut, round, b, verdict): the broker has answered for the first batch of its
  * partition: its open points get that verdict. */
 void kafka_cut_resolve(struct kafka_cut *cut, struct round *round, size_t b, enum verdict verdict);
+
+/* kafka_cut_refuse(cut, round, i, format, ...): point ${i} can never be delivered, and why. */
+void kafka_cut_refuse(struct kafka_cut *cut, struct round *round, size_t i, const char *format, ...)
+    PRINTF_LIKE(4, 5);
 
 /* kafka_cut_unstamp(cut, b): it was not written: its sequence number is free again. */
 void kafka_cut_unstamp(struct kafka_cut *cut, size_t b);

@@ -4,6 +4,8 @@
 #include "sink/kafka_cut_internal.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/gzip.h"
@@ -93,7 +95,6 @@ struct cutting {
     struct kafka_record_batch writer;
     bool open; /* a batch is under way */
     size_t first_batch, last_batch;
-    struct errinfo *info;
 };
 
 static enum err
@@ -136,13 +137,6 @@ close_batch(struct cutting *c)
     return ERR_OK;
 }
 
-static void
-refuse(struct cutting *c, uint32_t i, const char *why)
-{
-    round_set(c->round, i, (size_t)i + 1, VERDICT_REFUSED);
-    errinfo_set(c->info, ERR_BAD, "%s", why);
-}
-
 static bool
 fits(const struct cutting *c, const struct kafka_record *record, size_t limit)
 {
@@ -161,7 +155,7 @@ add_record(struct cutting *c, const uint32_t *members, size_t count, size_t *use
                                     c->max_bytes - (c->max_bytes < 400 ? 0 : 200), &record, used);
 
     if (err == ERR_BAD) {
-        refuse(c, members[0], "a point that is no line protocol");
+        kafka_cut_refuse(cut, c->round, members[0], "it is no line protocol");
         *used = 1;
         return ERR_OK;
     }
@@ -170,7 +164,7 @@ add_record(struct cutting *c, const uint32_t *members, size_t count, size_t *use
     if (c->open && (c->writer.count >= c->max_records || !fits(c, &record, c->max_bytes)))
         err = close_batch(c);
     if (err == ERR_OK && !c->open && !fits(c, &record, cut->max_bytes) && *used == 1) {
-        refuse(c, members[0], "a point is larger than max_message_bytes");
+        kafka_cut_refuse(cut, c->round, members[0], "it is larger than max_message_bytes");
         return ERR_OK;
     }
     if (err == ERR_OK)
@@ -206,7 +200,7 @@ batch_limit(const struct kafka_cut *cut, size_t topic)
 /* The points queued for one partition; ${members} has room for them. */
 enum err
 kafka_cut_fill(struct kafka_cut *cut, struct round *round, size_t topic, uint32_t partition,
-               uint32_t *members, struct errinfo *info)
+               uint32_t *members)
 {
     struct kafka_cut_lane *lane = &cut->topics[topic].lanes[partition];
     struct cutting c = {.cut = cut,
@@ -214,8 +208,7 @@ kafka_cut_fill(struct kafka_cut *cut, struct round *round, size_t topic, uint32_
                         .topic = topic,
                         .partition = partition,
                         .max_bytes = batch_limit(cut, topic),
-                        .max_records = UINT32_MAX,
-                        .info = info};
+                        .max_records = UINT32_MAX};
     size_t count = 0;
     enum err err;
 
@@ -256,6 +249,18 @@ kafka_cut_resolve(struct kafka_cut *cut, struct round *round, size_t b, enum ver
 }
 
 void
+kafka_cut_refuse(struct kafka_cut *cut, struct round *round, size_t i, const char *format, ...)
+{
+    va_list args;
+
+    round_set(round, i, i + 1, VERDICT_REFUSED);
+    cut->refused = i;
+    va_start(args, format);
+    (void)vsnprintf(cut->why.text, sizeof(cut->why.text), format, args);
+    va_end(args);
+}
+
+void
 kafka_cut_unstamp(struct kafka_cut *cut, size_t b)
 {
     struct kafka_cut_batch *batch = &cut->batches[b];
@@ -277,8 +282,7 @@ kafka_cut_again(struct kafka_cut *cut, struct round *round, size_t b, size_t max
                         .topic = old.topic,
                         .partition = old.partition,
                         .max_bytes = max_bytes,
-                        .max_records = max_records,
-                        .info = info};
+                        .max_records = max_records};
     uint32_t *members = mem_array(old.count, sizeof(*members));
     size_t count = 0;
 

@@ -20,10 +20,10 @@ void kafka_cut_give_up(struct kafka_cut *cut);
 /* kafka_cut_out_of_memory(cut, info): the same, and ERR_NOMEM. */
 enum err kafka_cut_out_of_memory(struct kafka_cut *cut, struct errinfo *info);
 
-/* kafka_cut_fill(cut, round, topic, partition, members, info): make batches of the points queued
+/* kafka_cut_fill(cut, round, topic, partition, members): make batches of the points queued
  * there;
  * ${members} has room for them. ERR_NOMEM. */
 enum err kafka_cut_fill(struct kafka_cut *cut, struct round *round, size_t topic,
-                        uint32_t partition, uint32_t *members, struct errinfo *info) MUST_USE;
+                        uint32_t partition, uint32_t *members) MUST_USE;
 
 #endif

@@ -135,6 +135,23 @@ prepare(struct kafka_produce *p, struct round *round, size_t from, size_t to, st
     return err;
 }
 
+/* All points have their verdict. One of those refused is named, with the words that are shown for
+ * it. */
+static enum err
+tell_refused(struct kafka_produce *p, struct round *round, struct outcome *outcome,
+             struct errinfo *info)
+{
+    size_t i = p->cut.refused;
+
+    p->cut.refused = KAFKA_CUT_NONE;
+    round->verdicts[i] = VERDICT_OPEN;
+    outcome_is(outcome, DELIVERY_REJECTED, STORE_ERROR_REJECTED);
+    outcome->from = i;
+    outcome->to = i + 1;
+    outcome->names_points = true;
+    return errinfo_set(info, ERR_DENIED, "%s", p->cut.why.text);
+}
+
 enum err
 kafka_produce_deliver(struct kafka_produce *p, struct round *round, size_t from, size_t to,
                       struct outcome *outcome, struct errinfo *info)
@@ -160,6 +177,8 @@ kafka_produce_deliver(struct kafka_produce *p, struct round *round, size_t from,
     }
     if (err != ERR_OK)
         return err;
+    if (p->cut.refused != KAFKA_CUT_NONE)
+        return tell_refused(p, round, outcome, info);
     outcome_is(outcome, DELIVERY_DONE, STORE_ERROR_TARGET);
     return ERR_OK;
 }

@@ -140,15 +140,17 @@ describe(const struct kafka_produce *p, size_t b, char *out, size_t size)
 
 /* The broker will never take its points. */
 static void
-refuse_all(struct kafka_produce *p, struct round *round, size_t b, int16_t code,
-           struct errinfo *info)
+refuse_all(struct kafka_produce *p, struct round *round, size_t b, int16_t code)
 {
+    const struct kafka_cut_batch *batch = &p->cut.batches[b];
     const struct kafka_error *e = kafka_error(code);
 
+    for (size_t i = 0; i < batch->count; i++)
+        kafka_cut_refuse(&p->cut, round, p->cut.order[batch->first + i].point, "error %d, %s%s%s",
+                         code, e->name, e->hint == NULL ? "" : ": ",
+                         e->hint == NULL ? "" : e->hint);
     kafka_cut_unstamp(&p->cut, b);
     kafka_cut_resolve(&p->cut, round, b, VERDICT_REFUSED);
-    errinfo_set(info, ERR_BAD, "error %d, %s%s%s", code, e->name, e->hint == NULL ? "" : ": ",
-                e->hint == NULL ? "" : e->hint);
 }
 
 static enum err
@@ -158,7 +160,7 @@ split(struct kafka_produce *p, struct round *round, size_t b, int16_t code, stru
     size_t half = batch->raw_size / 2;
 
     if (batch->count == 1) {
-        refuse_all(p, round, b, code, info);
+        refuse_all(p, round, b, code);
         return ERR_OK;
     }
     p->cut.topics[batch->topic].max_bytes = half;
@@ -169,7 +171,7 @@ split(struct kafka_produce *p, struct round *round, size_t b, int16_t code, stru
 /* Points of the records that the answer names. Returns how many records it named. */
 static size_t
 refuse_named(struct kafka_produce *p, struct round *round, size_t b,
-             struct kafka_msg_result *result, struct errinfo *info)
+             struct kafka_msg_result *result)
 {
     const struct kafka_cut_batch *batch = &p->cut.batches[b];
     struct slice why;
@@ -180,15 +182,13 @@ refuse_named(struct kafka_produce *p, struct round *round, size_t b,
         for (size_t i = 0; i < batch->count; i++) {
             struct kafka_cut_member m = p->cut.order[batch->first + i];
 
-            if ((int64_t)m.record == index) {
-                round_set(round, m.point, (size_t)m.point + 1, VERDICT_REFUSED);
-                named++;
-            }
+            if ((int64_t)m.record != index)
+                continue;
+            kafka_cut_refuse(&p->cut, round, m.point, "error %d, %s: %.*s", result->error,
+                             kafka_error(result->error)->name, why.n > 80 ? 80 : (int)why.n,
+                             (const char *)why.p);
+            named++;
         }
-        if (named > 0)
-            errinfo_set(info, ERR_BAD, "error %d, %s: %.*s", result->error,
-                        kafka_error(result->error)->name, why.n > 80 ? 80 : (int)why.n,
-                        (const char *)why.p);
     }
     return named;
 }
@@ -201,7 +201,7 @@ bad_records(struct kafka_produce *p, struct round *round, size_t b, struct kafka
     size_t limit = p->cut.max_bytes;
     char where[120];
 
-    if (refuse_named(p, round, b, result, info) > 0) {
+    if (refuse_named(p, round, b, result) > 0) {
         kafka_cut_unstamp(&p->cut, b);
         return kafka_cut_again(&p->cut, round, b, limit, UINT32_MAX, info);
     }
@@ -210,7 +210,7 @@ bad_records(struct kafka_produce *p, struct round *round, size_t b, struct kafka
         return kafka_cut_again(&p->cut, round, b, limit, batch->records / 2, info);
     }
     if (p->delivered_any) {
-        refuse_all(p, round, b, result->error, info);
+        refuse_all(p, round, b, result->error);
         return ERR_OK;
     }
     describe(p, b, where, sizeof(where));
