@@ -317,12 +317,13 @@ provisioned(void *arg, const char *error)
         return;
     }
     r->listening = true;
+    supervisor_start(d->supervisor);
     log_info("started",
              "sinkd %s, node %s, listening on %s port %u, data in %s (%" PRIu64
              " MB at most), %zu sinks",
              version_text(), d->node, d->config->server.bind_address,
              (unsigned)server_port(d->server), d->config->storage.data_dir,
-             store_map_bytes(d->store) / 1000000, supervisor_count(d->supervisor));
+             (store_map_bytes(d->store) + 500000) / 1000000, supervisor_count(d->supervisor));
     if (!d->config->sink.enabled)
         log_warn("sinks_off",
                  "[sink] enabled is false: points are accepted and kept, nothing is sent");

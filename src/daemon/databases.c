@@ -186,8 +186,8 @@ change_is_over(struct mail *m)
     struct change *c = CONTAINER_OF(m, struct change, mail);
     struct slice name = slice_from(c->op.key, sizeof(META_DATABASE) - 1);
 
-    if (c->result == ERR_OK && c->op.kind == COMMITTER_DELETE)
-        take_out(c->d, name);
+    if ((c->result == ERR_OK) == (c->op.kind == COMMITTER_DELETE))
+        take_out(c->d, name); /* dropped, or not stored */
     if (c->result == ERR_OK && c->op.kind == COMMITTER_PUT)
         c->result = insert(c->d, name);
     if (c->done != NULL)

@@ -17,7 +17,8 @@ struct provision {
     struct daemon *daemon;
     void (*done)(void *arg, const char *error);
     void *arg;
-    bool ready; /* the mark is there */
+    bool ready;        /* the mark is there */
+    char failure[512]; /* what was wrong with the file; empty: nothing so far */
     struct buf sql;
     struct committer_op op;
     struct committer_change change;
@@ -68,15 +69,20 @@ set_mark(struct provision *p)
 
 /* ---- the file ---- */
 
+static void drop_next(void *arg, enum err result, const struct errinfo *info);
+
+/* All or nothing: what the file made before its fault is taken back. */
 static void
 file_is_done(void *arg, const char *error)
 {
     struct provision *p = arg;
 
-    if (error != NULL)
-        p->done(p->arg, error);
-    else
+    if (error == NULL) {
         set_mark(p);
+        return;
+    }
+    slice_copy_text(slice_of(error), p->failure, sizeof(p->failure));
+    drop_next(p, ERR_OK, NULL);
 }
 
 static void
@@ -88,22 +94,22 @@ run_file(struct provision *p)
         p->done(p->arg, info.text);
 }
 
-/* Take back, one after another, what an interrupted start left. */
+/* Drop the sinks there are, one after another: those of an interrupted start before the file runs, its
+ * own when it failed. */
 static void
 drop_next(void *arg, enum err result, const struct errinfo *info)
 {
     struct provision *p = arg;
+    struct supervisor *s = p->daemon->supervisor;
     struct errinfo why;
 
-    if (result != ERR_OK) {
-        p->done(p->arg, info->text);
-        return;
-    }
-    if (supervisor_count(p->daemon->supervisor) == 0)
+    if (result != ERR_OK)
+        p->done(p->arg, p->failure[0] != 0 ? p->failure : info->text);
+    else if (supervisor_count(s) == 0 && p->failure[0] != 0)
+        p->done(p->arg, p->failure);
+    else if (supervisor_count(s) == 0)
         run_file(p);
-    else if (supervisor_drop(p->daemon->supervisor,
-                             slice_of(supervisor_at(p->daemon->supervisor, 0)->name), drop_next, p,
-                             &why) != ERR_OK)
+    else if (supervisor_drop(s, slice_of(supervisor_at(s, 0)->name), drop_next, p, &why) != ERR_OK)
         p->done(p->arg, why.text);
 }
 

@@ -47,7 +47,7 @@ supervisor_start_runner(struct supervisor *s, struct entry *e)
     struct errinfo info;
     struct log_line line = {.event = "failed", .sink = e->def.name, .error = info.text};
 
-    if (!s->config.config->sink.enabled || s->stopping || e->runner != NULL ||
+    if (!s->config.config->sink.enabled || !s->started || s->stopping || e->runner != NULL ||
         is_leaving(s, e->def.name))
         return;
     if (runner_start(&e->runner, &e->def, &s->runner_config, &info) != ERR_OK) {
@@ -259,6 +259,10 @@ load_one(void *arg, struct slice key, struct slice value)
         mem_free(e);
         return;
     }
+    if (committer_record(s->config.committer, e->def.id, NULL, NULL) != ERR_OK)
+        loading->err =
+            errinfo_set(loading->info, ERR_BAD,
+                        "the store has no record of sink \"%.60s\": it is damaged", e->def.name);
     supervisor_insert(s, e);
     committer_set_policy(s->config.committer, e->def.id, supervisor_may_lose(s, &e->def));
 }
@@ -309,10 +313,16 @@ supervisor_open(struct supervisor **out, const struct supervisor_config *config,
         supervisor_close(s);
         return err;
     }
-    for (size_t i = 0; i < s->count; i++)
-        supervisor_start_runner(s, s->entries[i]);
     *out = s;
     return ERR_OK;
+}
+
+void
+supervisor_start(struct supervisor *s)
+{
+    s->started = true;
+    for (size_t i = 0; i < s->count; i++)
+        supervisor_start_runner(s, s->entries[i]);
 }
 
 void

@@ -34,10 +34,14 @@ struct supervisor_config {
     const char *node;
 };
 
-/* supervisor_open(out, config, info): load the definitions, check the records against them, start
- * the runners (when the service is enabled). ERR_NOMEM, ERR_IO, ERR_BAD. */
+/* supervisor_open(out, config, info): load the definitions and check that each has its record.
+ * Nothing runs yet. ERR_NOMEM, ERR_IO, ERR_BAD. */
 enum err supervisor_open(struct supervisor **out, const struct supervisor_config *config,
                          struct errinfo *info) MUST_USE;
+
+/* supervisor_start(s): start the runners (when the service is enabled); those of sinks made later
+ * start at once. */
+void supervisor_start(struct supervisor *s);
 
 /*
  * The end, in this order: supervisor_stop (every runner is asked to end, the round under way may

@@ -38,7 +38,7 @@ struct supervisor {
     size_t count;
     struct leaving *leaving;
     uint32_t next_id;
-    bool stopping;
+    bool started, stopping;
 
     struct mail reap; /* posted by a runner that ends */
     bool reap_posted; /* private to ended() and its lock */

@@ -236,8 +236,10 @@ commit_is_over(struct mail *m)
     struct server_call *call = server_call_find(daemon->server, w->ticket);
 
     w->committing = false;
-    if (w->result == ERR_OK)
+    if (w->result == ERR_OK) {
         daemon->counters.points += w->body.points;
+        databases_note(daemon->databases, buf_peek(&w->database));
+    }
     if (w->call_is_over || call == NULL) {
         free_write(w);
         return;
@@ -268,7 +270,6 @@ commit(struct write *w, struct server_call *call)
     struct slice chunks = buf_peek(&w->points.chunks);
     enum err err;
 
-    databases_note(w->daemon->databases, buf_peek(&w->database));
     w->ticket = server_call_ticket(call);
     w->mail.call = commit_is_over;
     w->body = (struct committer_body){.chunks = chunks, .done = committed};

@@ -77,7 +77,7 @@ refused(struct pass *p, struct ranges *todo, struct range at, const struct outco
         return;
     }
     round_set(p->round, bad.from, bad.to, VERDICT_REFUSED);
-    if (outcome->what == DELIVERY_REJECTED && !outcome->names_points)
+    if (!outcome->names_points)
         p->suspects++;
     if (info != NULL)
         p->why = *info;

@@ -94,6 +94,7 @@ too_large(struct pass *pass, size_t i, size_t bytes)
             "the broker closes the connection when it gets a message of %zu bytes; it has taken %zu",
             bytes, guard->taken);
         refuse(pass, i, DELIVERY_TOO_LARGE, &info);
+        pass->verdict.names_points = true; /* others of its kind were taken */
         return;
     }
     errinfo_set(

@@ -25,6 +25,7 @@
 #define STACK_BYTES (256u * 1024)
 #endif
 
+#define EXPECT_MOST_US 50000 /* one long commit must not make the next write wait for it */
 #define STOP_TRIES 3
 #define TELL_EVERY_MS 60000
 #define FIRST_DELETE_MS 1000 /* after the start: what an earlier run left to delete */
@@ -165,7 +166,7 @@ committer_expect(struct committer *c, const struct committer_list *stored, int64
     c->expected = c->gathered;
     for (body = stored->first; body != NULL; body = body->next)
         c->expected++;
-    c->expected_us = committer_now_us() + us / 2;
+    c->expected_us = committer_now_us() + (us / 2 < EXPECT_MOST_US ? us / 2 : EXPECT_MOST_US);
 }
 
 /* How long bodies that are queued wait for others to share their commit: until the expected ones

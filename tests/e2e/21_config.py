@@ -166,6 +166,18 @@ def test_init_file_with_an_error():
     d.start()
     equal([row["name"] for row in d.rows("SHOW SINKS")], ["a", "b"], "sinks")
     d.stop()
+    with HttpSink() as sink:
+        path = write_file(
+            "two.sql", ("CREATE SINK a TO '%s' TYPE http_line; " % sink.url()) * 2
+        )
+        twice = Daemon({"sink": {"init_file": path}}, name="twice").launch()
+        twice.wait(2)
+        equal(sink.connections, 0, "destinations of a file that fails are not contacted")
+        twice.config["sink"]["init_file"] = ""
+        del twice.config["sink"]["init_file"]
+        twice.start()
+        equal(twice.rows("SHOW SINKS"), [], "sinks that a file left behind")
+        twice.stop()
     missing = Daemon(
         {"sink": {"init_file": os.path.abspath("missing.sql")}}, name="missing"
     ).launch()

@@ -114,6 +114,7 @@ daemon_rig_open_supervisor(struct daemon_rig *rig)
 
     if (supervisor_open(&d->supervisor, &config, &info) != ERR_OK)
         fail_msg("%s", info.text);
+    supervisor_start(d->supervisor);
 }
 
 void

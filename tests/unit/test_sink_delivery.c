@@ -19,11 +19,12 @@ struct destination {
     struct sink base;
     uint64_t bad[8]; /* numbers it refuses */
     size_t bad_count;
-    size_t too_large;  /* requests of more points than this are too large; 0: none */
-    bool refuses_all;  /* 400 to everything */
-    bool names_points; /* its refusals speak of points */
-    size_t fails_at;   /* the request of this number (1 is the first) fails for a while; 0: none */
-    size_t most;       /* points in one request; 0: all of the range */
+    size_t too_large;      /* requests of more points than this are too large; 0: none */
+    bool refuses_all;      /* 400 to everything */
+    bool always_too_large; /* 413 to everything */
+    bool names_points;     /* its refusals speak of points */
+    size_t fails_at; /* the request of this number (1 is the first) fails for a while; 0: none */
+    size_t most;     /* points in one request; 0: all of the range */
     size_t requests;
     uint64_t delivered[64]; /* in their order */
     size_t delivered_count;
@@ -53,7 +54,7 @@ request(struct destination *d, struct round *round, size_t from, size_t to, stru
         outcome_is(outcome, DELIVERY_TRANSIENT, STORE_ERROR_TIMEOUT);
         return errinfo_set(info, ERR_TIMEOUT, "no answer");
     }
-    if (d->too_large > 0 && open > d->too_large)
+    if (d->always_too_large || (d->too_large > 0 && open > d->too_large))
         outcome_is(outcome, DELIVERY_TOO_LARGE, STORE_ERROR_REJECTED);
     else if (bad)
         outcome_is(outcome, DELIVERY_REJECTED, STORE_ERROR_REJECTED);
@@ -278,6 +279,23 @@ too_large_halves_and_remembers(void **state)
     round_free(&round);
 }
 
+/* What answers 413 to everything has another fault than the size of points. */
+static void
+everything_too_large_is_not_blamed_on_points(void **state)
+{
+    struct destination d = {.always_too_large = true};
+    struct delivery_memory memory = {true, 0};
+    struct outcome outcome;
+    struct round round;
+
+    (void)state;
+    fill(&round, 4);
+    assert_int_not_equal(pass(&d, &round, &memory, &outcome), ERR_OK);
+    assert_int_equal(outcome.what, DELIVERY_TARGET);
+    assert_int_equal(round_count(&round, 0, 4, VERDICT_OPEN), 4);
+    round_free(&round);
+}
+
 static void
 a_single_point_too_large_is_refused(void **state)
 {
@@ -416,6 +434,7 @@ main(void)
         cmocka_unit_test(an_answer_that_names_points_is_believed),
         cmocka_unit_test(a_lone_point_is_believed_only_after_a_delivery),
         cmocka_unit_test(too_large_halves_and_remembers),
+        cmocka_unit_test(everything_too_large_is_not_blamed_on_points),
         cmocka_unit_test(a_single_point_too_large_is_refused),
         cmocka_unit_test(a_failure_in_the_middle_keeps_what_was_confirmed),
         cmocka_unit_test(the_resolved_run_ends_at_the_first_open_point),
