@@ -214,6 +214,19 @@ explain(const struct kafka_client_conn *conn, enum err err, struct errinfo *info
     return err;
 }
 
+/* A bootstrap address that is a broker's own: its connection is that broker's, no second one is
+ * made. */
+static void
+adopt(struct kafka_client *c, struct kafka_client_conn *conn)
+{
+    for (size_t i = 0; conn->node == BOOTSTRAP && i < c->cluster.broker_count; i++) {
+        const struct kafka_cluster_broker *broker = &c->cluster.brokers[i];
+
+        if (is_current(conn, broker) && kafka_client_connected(c, broker->id) == NULL)
+            conn->node = broker->id;
+    }
+}
+
 static enum err
 ask(struct kafka_client *c, struct kafka_client_conn *conn, int64_t deadline, struct errinfo *info)
 {
@@ -240,6 +253,7 @@ ask(struct kafka_client *c, struct kafka_client_conn *conn, int64_t deadline, st
         return errinfo_set(info, err == ERR_SHORT ? ERR_BAD : err,
                            "%s:%u: a malformed answer to Metadata", conn->host, conn->port);
     }
+    adopt(c, conn);
     kafka_client_conn_mute(conn, c->cluster.throttle_ms);
     c->known = true;
     c->refreshed_at = now_ms(c);

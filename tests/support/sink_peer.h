@@ -1,7 +1,7 @@
 /*
  * sink_peer.h: a destination on loopback that takes points and behaves as it is told. It finds
- * numbers in line protocol ("v=7i") and in rows of MessagePack ("v": {"Integer": 7}), by HTTP or by
- * MQTT. One connection at a time; a thread of its own.
+ * numbers in line protocol ("v=7i") and in rows of MessagePack ("v": {"Integer": 7}), by HTTP, by
+ * MQTT or Kafka. One connection at a time; a thread of its own.
  */
 #ifndef SINKD_SUPPORT_SINK_PEER_H
 #define SINKD_SUPPORT_SINK_PEER_H
@@ -36,6 +36,7 @@ struct sink_peer {
  * 1. */
 void sink_peer_http(struct sink_peer *p);
 void sink_peer_mqtt(struct sink_peer *p);
+void sink_peer_kafka(struct sink_peer *p); /* one broker; line protocol, one record a point */
 
 void sink_peer_start(struct sink_peer *p);
 void sink_peer_stop(struct sink_peer *p);

@@ -1,5 +1,5 @@
 /*
- * test_sink_contract.c: the HTTP types and MQTT keep the contract of sinks, before a peer on
+ * test_sink_contract.c: the HTTP types, MQTT and Kafka keep the contract of sinks, before a peer on
  * loopback.
  */
 #include <setjmp.h>
@@ -47,6 +47,16 @@ define_mqtt(void *p, struct sink_def *def)
     sink_drive_def(def, "mqtt", url, options);
 }
 
+static void
+define_kafka(void *p, struct sink_def *def)
+{
+    static const char *const options[] = {"timeout", "300ms", "max_message_bytes", "1000", NULL};
+    char url[80];
+
+    (void)snprintf(url, sizeof(url), "kafka://127.0.0.1:%u/t", sink_peer_port(p));
+    sink_drive_def(def, "kafka", url, options);
+}
+
 static struct sink_peer peer;
 
 static void
@@ -60,6 +70,13 @@ static void
 begin_mqtt(void *p)
 {
     sink_peer_mqtt(p);
+    sink_peer_start(p);
+}
+
+static void
+begin_kafka(void *p)
+{
+    sink_peer_kafka(p);
     sink_peer_start(p);
 }
 
@@ -103,5 +120,9 @@ main(void)
     contract.name = "mqtt";
     contract.begin = begin_mqtt;
     contract.define = define_mqtt;
+    failed += sink_contract_run(&contract);
+    contract.name = "kafka";
+    contract.begin = begin_kafka;
+    contract.define = define_kafka;
     return failed + sink_contract_run(&contract);
 }
