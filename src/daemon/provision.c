@@ -94,8 +94,8 @@ run_file(struct provision *p)
         p->done(p->arg, info.text);
 }
 
-/* Drop the sinks there are, one after another: those of an interrupted start before the file runs, its
- * own when it failed. */
+/* Drop the sinks there are, one after another: those of an interrupted start before the file runs,
+ * its own when it failed. */
 static void
 drop_next(void *arg, enum err result, const struct errinfo *info)
 {

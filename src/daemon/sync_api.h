@@ -5,8 +5,8 @@
  *   {"node":"NODE","revision":"R",
  *    "entries":[{"key":"meta_sink:NAME","value":{"name":"..","type":"..","create":".."}}]}
  *
- * R is the ETag too. "create" holds the statements that make the sink again, without its secrets unless
- * secrets=1. For an administrator; without auth for loopback alone.
+ * R is the ETag too. "create" holds the statements that make the sink again, without its secrets
+ * unless secrets=1. For an administrator; without auth for loopback alone.
  */
 #ifndef SINKD_DAEMON_SYNC_API_H
 #define SINKD_DAEMON_SYNC_API_H

@@ -53,8 +53,7 @@ lost(struct kafka_client_conn *c, enum err err)
     return err;
 }
 
-/* ---- requests and answers ----------------------------------------------------------------------
- */
+/* ---- requests and answers ---- */
 
 struct kafka_msg_head
 kafka_client_conn_head(struct kafka_client_conn *c, enum kafka_proto_api api)

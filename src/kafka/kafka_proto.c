@@ -58,8 +58,7 @@ kafka_proto_version(const struct kafka_proto_versions *v, enum kafka_proto_api a
     return v->use[row(api)];
 }
 
-/* ---- writing ------------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 size_t
 kafka_proto_begin(struct wr *w, enum kafka_proto_api api, int16_t version, int32_t correlation,
@@ -114,8 +113,7 @@ kafka_proto_put_bytes(struct wr *w, struct slice s)
     wr_bytes(w, s);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 struct slice
 kafka_proto_nullable(struct rd *r)

@@ -124,8 +124,8 @@ believable(const struct pass *p)
     return round->points.count == 1 && p->memory->delivered_any;
 }
 
-/* The words behind a pass are those of a refusal: of the last suspect, or what a type said that refused
- * points by itself; nothing when all went well. */
+/* The words behind a pass are those of a refusal: of the last suspect, or what a type said that
+ * refused points by itself; nothing when all went well. */
 static void
 keep_words(const struct pass *p, struct errinfo *info)
 {

@@ -34,9 +34,7 @@ answer_deadline(const struct kafka_produce *p)
     return clock_after(now_ms(p), p->timeout_ms);
 }
 
-/* ---- a round
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- a round ---- */
 
 static enum err
 refresh(struct kafka_produce *p, struct errinfo *info)
@@ -183,9 +181,7 @@ kafka_produce_deliver(struct kafka_produce *p, struct round *round, size_t from,
     return ERR_OK;
 }
 
-/* ---- connecting
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- connecting ---- */
 
 /* One leader of the only topic is enough to say that it works: a second that is down is for the
  * round to see. */

@@ -309,9 +309,7 @@ launch(struct kafka_produce *p, struct round *round, struct flight *f)
     return p->acks != 0;
 }
 
-/* ---- answers
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- answers ---- */
 
 static struct kafka_item *
 find_item(struct kafka_produce *p, const struct flight *f, const struct kafka_msg_result *result)

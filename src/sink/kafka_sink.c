@@ -46,8 +46,7 @@ of(struct sink *s)
     return (struct kafka *)s;
 }
 
-/* ---- checks -------------------------------------------------------------------------------------
- */
+/* ---- checks ---- */
 
 static enum err
 check_key(const struct sink_def *def, struct errinfo *info)

@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "sink/runner_internal.h"
 
-/* A test measures a tenth of it in use. Pages of a stack that are never touched cost nothing; sanitizers
- * need more. */
+/* A test measures a tenth of it in use. Pages of a stack that are never touched cost nothing;
+ * sanitizers need more. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STACK_BYTES (1024 * 1024)
 #else

@@ -29,10 +29,10 @@ struct committer_sink {
     bool live;     /* its record is committed; else it is being created */
     bool dropping; /* by the transaction at hand */
     bool may_lose;
-    bool dirty;       /* next is not what is committed */
-    uint64_t version; /* of next */
-    uint64_t taken;   /* the version in the transaction at hand */
-    int64_t due_ms;   /* when it is dirty: by when it is to be committed */
+    bool dirty;           /* next is not what is committed */
+    uint64_t version;     /* of next */
+    uint64_t taken;       /* the version in the transaction at hand */
+    int64_t due_ms;       /* when it is dirty: by when it is to be committed */
     int64_t taken_due_ms; /* what due_ms was before the transaction at hand */
     struct store_record next, committed, in_txn;
     const struct wake *wake;
@@ -69,7 +69,8 @@ struct committer {
     uint64_t last_seq;     /* committed */
     uint64_t full_bytes;   /* a body of so many did not fit; 0: room is not known to be short */
     int64_t full_until_ms; /* then it is tried again anyway */
-    uint64_t full_passed;  /* what all sinks had passed then: no room comes of them before they pass more */
+    uint64_t
+        full_passed; /* what all sinks had passed then: no room comes of them before they pass more */
     struct committer_stats stats;
 
     /* the thread's own */
@@ -77,10 +78,10 @@ struct committer {
     size_t waiting_max;
     uint64_t waiting_need; /* bytes of room, when there are some */
     int64_t waiting_due_ms;
-    int64_t retry_ms;       /* no retry of steps before */
-    int64_t delete_ms;      /* when to go on deleting; DEADLINE_NEVER: nothing known */
-    int64_t age_ms;         /* when to look for what is too old */
-    uint64_t delete_budget; /* halved when a deletion failed */
+    int64_t retry_ms;                    /* no retry of steps before */
+    int64_t delete_ms;                   /* when to go on deleting; DEADLINE_NEVER: nothing known */
+    int64_t age_ms;                      /* when to look for what is too old */
+    uint64_t delete_budget;              /* halved when a deletion failed */
     struct log_limit failures, refusals; /* how often the log of the daemon tells of them */
     bool failure_told;
     bool failing; /* the last commit failed: the next one is due even if it has nothing to write */

@@ -1,6 +1,7 @@
 /*
- * bench_formats.c: how fast stored points are written in each form, beside a copy of the same bytes and,
- * where its headers are there, beside msgpack-c, which is given the same points from the same lines.
+ * bench_formats.c: how fast stored points are written in each form, beside a copy of the same bytes
+ * and, where its headers are there, beside msgpack-c, which is given the same points from the same
+ * lines.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /*
- * test_base_num_float.c: doubles to their shortest text and back, against printf and strtod of the C library.
+ * test_base_num_float.c: doubles to their shortest text and back, against printf and strtod of the
+ * C library.
  */
 #include <setjmp.h>
 #include <stdarg.h>

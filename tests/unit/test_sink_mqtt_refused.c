@@ -1,6 +1,6 @@
 /*
- * test_sink_mqtt_refused.c: messages that a broker closes on, joined ones that get smaller, and faults at every
- * call and allocation.
+ * test_sink_mqtt_refused.c: messages that a broker closes on, joined ones that get smaller, and
+ * faults at every call and allocation.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -200,7 +200,8 @@ a_joined_message_is_halved(void **state)
 
 /* ---- faults ---- */
 
-/* One call after another fails; the next offers deliver the rest, and no answered point is sent again. */
+/* One call after another fails; the next offers deliver the rest, and no answered point is sent
+ * again. */
 static void
 faults_at_every_call(void **state)
 {
