@@ -208,7 +208,19 @@ def names_of_its_own():
         if libc.unshare(clone_newns) != 0 or libc.mount(b"none", b"/", None, ms_rec | ms_private, None) != 0 \
                 or libc.mount(hosts, b"/etc/hosts", None, ms_bind, None) != 0:
             raise OSError(ctypes.get_errno(), "no namespace")
-    return preexec
+    return preexec if works_in_a_child(preexec) else None
+
+
+def works_in_a_child(preexec):
+    """Containers and chroots may forbid namespaces to root too."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            preexec()
+        except OSError:
+            os._exit(1)
+        os._exit(0)
+    return os.waitpid(pid, 0)[1] == 0
 
 
 def write_hosts(address):
@@ -219,11 +231,11 @@ def write_hosts(address):
 
 def test_a_name_that_moves():
     """When the address behind a name changes, the next connection goes to the new one."""
+    write_hosts("127.0.0.77")
     preexec = names_of_its_own()
     if preexec is None:
-        print("not root: names cannot be moved")
+        print("no mount namespace to be had: names cannot be moved")
         return
-    write_hosts("127.0.0.77")
     with bench(Daemon(QUICK, preexec=preexec)) as b:
         peer = b.stack.enter_context(HttpSink())
         b.d.query("CREATE SINK s TO 'http://collector.test:%d/write' TYPE http_line FLUSH_INTERVAL 10ms"
