@@ -115,4 +115,4 @@ def test_kills():
 
 @short
 def test_kills_without_delay():
-    kill_often(5 if SHORT else 30, 0, 2)
+    kill_often(5 if SHORT else 50, 0, 2)
