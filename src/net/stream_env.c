@@ -8,6 +8,9 @@
 #include <limits.h>
 #include <string.h>
 
+/* How often an abort is asked for while the wake pipe cannot tell of one. */
+#define ABORT_ASK_MS 50
+
 static int
 wait_ms(const struct stream_env *env, int64_t deadline)
 {
@@ -30,13 +33,20 @@ is_over(const struct stream_env *env, bool writing)
     return ask != NULL && ask(env->arg);
 }
 
-/* woken(env, writing): the wake pipe fired: whether that ends the wait. */
+/*
+ * woken(env, wake, writing): the wake pipe fired: whether that ends the wait. Without env->stopped
+ * the wakes are for the owner, so they stay in the pipe; a write watches it no more, as it would
+ * fire at once again, and asks from time to time instead.
+ */
 static bool
-woken(const struct stream_env *env, bool writing)
+woken(const struct stream_env *env, struct pollfd *wake, bool writing)
 {
-    if (!writing && env->stopped == NULL)
+    if (env->stopped != NULL)
+        wake_drain(env->wake);
+    else if (writing)
+        wake->fd = -1;
+    else
         return true;
-    wake_drain(env->wake);
     return is_over(env, writing);
 }
 
@@ -46,6 +56,7 @@ stream_env_wait(const struct stream_env *env, struct pollfd *fds, size_t count, 
 {
     struct pollfd set[STREAM_ENV_WAIT_MAX + 1];
     bool watches_wake = env->wake != NULL && !(writing && env->aborted == NULL);
+    bool asks = false; /* in slices, for want of the wake pipe */
     int timeout, ready;
 
     assert(count <= STREAM_ENV_WAIT_MAX);
@@ -56,13 +67,19 @@ stream_env_wait(const struct stream_env *env, struct pollfd *fds, size_t count, 
         return ERR_STOP;
     for (;;) {
         timeout = wait_ms(env, deadline);
-        ready = poll(set, (nfds_t)count + 1, timeout);
+        if (asks && (timeout < 0 || timeout > ABORT_ASK_MS))
+            ready = poll(set, (nfds_t)count + 1, ABORT_ASK_MS);
+        else
+            ready = poll(set, (nfds_t)count + 1, timeout);
         if (ready == -1 && errno != EINTR)
             return ERR_IO;
         if (ready > 0 && set[count].revents != 0) {
-            if (woken(env, writing))
+            if (woken(env, &set[count], writing))
                 return ERR_STOP;
+            asks = set[count].fd == -1;
             ready--;
+        } else if (asks && is_over(env, writing)) {
+            return ERR_STOP;
         }
         if (ready > 0)
             break;

@@ -32,7 +32,9 @@ struct stream_env {
      * the wait and stays in the pipe until the owner drains it.
      */
     bool (*stopped)(void *arg);
-    bool (*aborted)(void *arg); /* likewise for a write under way, but NULL: never */
+    /* Likewise for a write under way, but NULL: never. Without stopped() it leaves the wakes in the
+     * pipe, and is asked every 50 ms while one is there. */
+    bool (*aborted)(void *arg);
     void *arg;
 
     /* What stream_connect and stream_pause do instead of TCP and sleeping: how tests put a script

@@ -392,6 +392,60 @@ a_wake_ends_waits_as_its_owner_says(void **state)
     wake_close(&w);
 }
 
+static bool
+aborted_when_asked_again(void *arg)
+{
+    (void)arg;
+    asked++;
+    return asked > 2;
+}
+
+static bool
+counts_and_goes_on(void *arg)
+{
+    (void)arg;
+    asked++;
+    return false;
+}
+
+/*
+ * A write while the owner wants every wake for itself: what the wake was about is the owner's to
+ * see when the write is over, so it stays in the pipe; an abort is seen all the same, even when its
+ * own wake meets a pipe that is readable already, and the wait for it takes no turns in between.
+ */
+static void
+a_write_leaves_the_wakes_of_an_idle_owner(void **state)
+{
+    static uint8_t big[32000000];
+    struct slice part = {big, sizeof(big)};
+    struct wake w;
+    struct stream_env env = {.clock = &clock_system, .wake = &w, .aborted = aborted};
+    struct stream *s;
+    int64_t start;
+    int peer;
+
+    (void)state;
+    assert_int_equal(wake_open(&w, NULL), ERR_OK);
+    pair(&s, &peer, &env);
+    answer_abort = false;
+    wake_signal(&w);
+    assert_int_equal(stream_write(s, &part, 1, in_ms(30), NULL), ERR_TIMEOUT);
+    assert_int_equal(stream_pause(&env, in_ms(5000)), ERR_STOP);
+    env.aborted = aborted_when_asked_again; /* when the write starts, at the old wake, and later */
+    asked = 0;
+    start = clock_mono_ms(&clock_system);
+    assert_int_equal(stream_write(s, &part, 1, in_ms(20000), NULL), ERR_STOP);
+    assert_true(clock_mono_ms(&clock_system) - start < 5000);
+    assert_int_equal(stream_pause(&env, in_ms(5000)), ERR_STOP);
+    env.aborted = counts_and_goes_on;
+    asked = 0;
+    assert_int_equal(stream_write(s, &part, 1, in_ms(300), NULL), ERR_TIMEOUT);
+    assert_in_range(asked, 3, 40);
+    stream_close(s);
+    (void)close(peer);
+    wake_close(&w);
+}
+
 static void
 one_of_several_streams_is_ready(void **state)
 {
@@ -499,6 +553,7 @@ main(void)
         cmocka_unit_test(a_write_to_nobody_times_out),
         cmocka_unit_test(a_reset_is_an_error_and_no_signal),
         cmocka_unit_test(a_wake_ends_waits_as_its_owner_says),
+        cmocka_unit_test(a_write_leaves_the_wakes_of_an_idle_owner),
         cmocka_unit_test(one_of_several_streams_is_ready),
         cmocka_unit_test(connecting_fails_in_words),
         cmocka_unit_test(a_full_backlog_times_out),
