@@ -3,6 +3,7 @@
  */
 #include "sink/http_post.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/gzip.h"
@@ -17,9 +18,8 @@
 #include "sink/template.h"
 
 #define HEADERS_MAX (HTTP_POST_HEADERS_MAX + 8) /* and our own */
-#define SECRETS_MAX 64
-#define BODY_MAX ((size_t)256 << 20) /* far above what a request may bring in */
-#define GZIP_LEVEL 3                 /* as fast as 1 on line protocol, and smaller */
+#define BODY_MAX ((size_t)256 << 20)            /* far above what a request may bring in */
+#define GZIP_LEVEL 3                            /* as fast as 1 on line protocol, and smaller */
 
 struct http_post {
     const struct sink_def *def;
@@ -31,7 +31,7 @@ struct http_post {
     struct buf head;                   /* the text of the header lines: holds secrets */
     struct slice headers[HEADERS_MAX]; /* lines of it */
     size_t header_count;
-    struct secret secrets[SECRETS_MAX]; /* what must not be quoted from an answer */
+    struct secret secrets[HTTP_POST_SECRETS_MAX]; /* what must not be quoted from an answer */
     size_t secret_count;
     struct buf url, packed; /* of the request under way */
     int64_t timeout_ms;
@@ -42,8 +42,9 @@ struct http_post {
 static enum err
 remember_secret(struct http_post *p, struct slice value)
 {
-    if (value.n == 0 || p->secret_count == SECRETS_MAX)
+    if (value.n == 0)
         return ERR_OK;
+    assert(p->secret_count < HTTP_POST_SECRETS_MAX); /* http_post_check_secrets() saw to it */
     return secret_set(&p->secrets[p->secret_count++], value);
 }
 
@@ -222,6 +223,8 @@ open_parts(struct http_post *p, bool add_db, struct errinfo *info)
     struct url url;
     enum err err = url_parse(slice_of(p->def->url), &url, info);
 
+    if (err == ERR_OK) /* a stored definition may be older than this limit */
+        err = http_post_check_secrets(p->def, &url, info);
     if (err == ERR_OK)
         err = http_verdict_parse(&p->success, sink_def_text(p->def, "success_status"), info);
     if (err == ERR_OK)
@@ -347,7 +350,7 @@ static void
 describe(struct http_post *p, const struct http_reply *reply, const struct outcome *outcome,
          struct errinfo *info)
 {
-    const struct secret *secrets[SECRETS_MAX];
+    const struct secret *secrets[HTTP_POST_SECRETS_MAX];
     char snippet[HTTP_SNIPPET_TEXT];
     struct buf text;
 

@@ -167,6 +167,33 @@ check_credentials(const struct sink_def *def, struct errinfo *info)
     return ERR_OK;
 }
 
+static size_t
+count_credentials(const struct sink_def *def)
+{
+    if (def->username == NULL)
+        return sink_def_is_set(def, "bearer_token") || sink_def_is_set(def, "bearer_token_file");
+    return 2; /* the password, and what Basic makes of it */
+}
+
+enum err
+http_post_check_secrets(const struct sink_def *def, const struct url *url, struct errinfo *info)
+{
+    struct slice headers = sink_def_text(def, "headers"), query = url->query, line, key, value;
+    size_t count = count_credentials(def);
+
+    while (http_post_next_header(&headers, &line))
+        count += slice_trim(slice_from(line, slice_find(line, ':') + 1)).n > 0;
+    while (url_query_next(&query, &key, &value))
+        count += value.n > 0 && url_key_is_secret(key);
+    if (count > HTTP_POST_SECRETS_MAX)
+        return errinfo_set(
+            info, ERR_CONFIG,
+            "the URL's query, option headers and the credentials hold %zu secret "
+            "values; an HTTP sink can keep at most %d out of what it shows: use fewer",
+            count, HTTP_POST_SECRETS_MAX);
+    return ERR_OK;
+}
+
 enum err
 http_post_check(const struct sink_def *def, struct errinfo *info)
 {
@@ -184,6 +211,8 @@ http_post_check(const struct sink_def *def, struct errinfo *info)
         err = check_headers(def, info);
     if (err == ERR_OK)
         err = check_credentials(def, info);
+    if (err == ERR_OK)
+        err = http_post_check_secrets(def, &url, info);
     if (err == ERR_OK && sink_def_bool(def, "gzip") && !gzip_available())
         err = errinfo_set(info, ERR_CONFIG, "this build has no zlib: gzip cannot be used");
     if (err == ERR_OK)

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "sink/sink.h"
 #include "sink/sink_def.h"
@@ -295,13 +296,63 @@ formats_of_each_type(void **state)
     }
 }
 
+/*
+ * What is more than an HTTP sink can keep out of the answers that it quotes is refused. ${keys}
+ * credentials in the URL, one value each, and ${lines} header lines.
+ */
+static enum err
+check_with_secrets(const char *type, size_t keys, size_t lines, struct errinfo *info)
+{
+    struct buf url, headers;
+    struct sink_def d;
+    enum err err;
+
+    begin(&d, type);
+    buf_init(&url, 8192);
+    buf_init(&headers, 8192);
+    assert_int_equal(buf_add_text(&url, "http://u:p@c/w?db=x&token="), ERR_OK);
+    for (size_t i = 0; i < keys; i++)
+        assert_int_equal(buf_printf(&url, "&token=%zu", i), ERR_OK);
+    assert_int_equal(buf_add_text(&headers, "X-Empty:\n"), ERR_OK);
+    for (size_t i = 0; i < lines; i++)
+        assert_int_equal(buf_printf(&headers, "X-A: %zu\n", i), ERR_OK);
+    assert_int_equal(sink_def_set_url(&d, buf_peek(&url), info), ERR_OK);
+    assert_int_equal(sink_def_set_option(&d, SLICE("headers"), buf_peek(&headers), info), ERR_OK);
+    err = sink_def_check(&d, info);
+    buf_free(&url);
+    buf_free(&headers);
+    end(&d);
+    return err;
+}
+
+static void
+no_more_secrets_than_can_be_masked(void **state)
+{
+    static const char *const types[] = {"http_line", "http_msgpack"};
+    struct errinfo info;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(check_with_secrets(types[i], 62, 0, &info), ERR_OK);
+        assert_int_equal(check_with_secrets(types[i], 32, 30, &info), ERR_OK);
+        assert_int_equal(check_with_secrets(types[i], 63, 0, &info), ERR_CONFIG);
+        assert_int_equal(check_with_secrets(types[i], 33, 30, &info), ERR_CONFIG);
+        assert_string_equal(
+            info.text, "the URL's query, option headers and the credentials hold 65 secret "
+                       "values; an HTTP sink can keep at most 64 out of what it shows: use fewer");
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(urls_of_each_type),    cmocka_unit_test(credentials_of_each_type),
-        cmocka_unit_test(options_of_http),      cmocka_unit_test(options_of_brokers),
+        cmocka_unit_test(urls_of_each_type),
+        cmocka_unit_test(credentials_of_each_type),
+        cmocka_unit_test(options_of_http),
+        cmocka_unit_test(options_of_brokers),
         cmocka_unit_test(formats_of_each_type),
+        cmocka_unit_test(no_more_secrets_than_can_be_masked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
