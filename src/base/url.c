@@ -296,19 +296,24 @@ url_query_next(struct slice *rest, struct slice *key, struct slice *value)
 /*
  * Where the secret in a key=value pair starts, or its length: behind the '=' of a secret key. Some
  * servers take ';' for '&', so a key behind a ';' counts too; from there on all of it is secret.
+ * ${key}: where its key starts, or the length.
  */
 static size_t
-secret_start(struct slice pair)
+secret_start(struct slice pair, size_t *key)
 {
     size_t at = 0;
+
+    *key = pair.n;
 
     while (at < pair.n) {
         struct slice part = slice_from(pair, at);
         size_t end = slice_find(part, ';');
         size_t equals = slice_find(slice_to(part, end), '=');
 
-        if (equals < end && url_key_is_secret(slice_to(part, equals)))
+        if (equals < end && url_key_is_secret(slice_to(part, equals))) {
+            *key = at;
             return at + equals + 1;
+        }
         at += end + 1;
     }
     return pair.n;
@@ -320,7 +325,7 @@ write_masked_query(struct buf *out, struct slice query)
     for (;;) {
         size_t end = slice_find(query, '&');
         struct slice pair = slice_to(query, end);
-        size_t secret = secret_start(pair);
+        size_t key, secret = secret_start(pair, &key);
         enum err err = buf_add(out, slice_to(pair, secret));
 
         if (err == ERR_OK && secret < pair.n)
@@ -331,6 +336,45 @@ write_masked_query(struct buf *out, struct slice query)
             return err;
         query = slice_from(query, end + 1);
     }
+}
+
+/* With the '?' in front, unless nothing is left to stand behind it. */
+static enum err
+write_open_query(struct buf *out, struct slice query)
+{
+    enum err err = ERR_OK;
+    uint8_t joint = '?';
+
+    for (bool last = false; err == ERR_OK && !last;) {
+        size_t end = slice_find(query, '&'), key;
+        struct slice pair = slice_to(query, end);
+
+        last = end == query.n;
+        query = slice_from(query, end + 1);
+        if (secret_start(pair, &key) < pair.n) {
+            if (key == 0)
+                continue;
+            pair.n = key - 1; /* what stands before the ';' */
+        }
+        err = buf_add_byte(out, joint);
+        if (err == ERR_OK)
+            err = buf_add(out, pair);
+        joint = '&';
+    }
+    return err;
+}
+
+static enum err
+write_query(struct buf *out, struct slice query, enum url_secrets secrets)
+{
+    enum err err;
+
+    if (secrets == URL_SECRETS_OMITTED)
+        return write_open_query(out, query);
+    err = buf_add_byte(out, '?');
+    if (err != ERR_OK)
+        return err;
+    return secrets == URL_SECRETS_MASKED ? write_masked_query(out, query) : buf_add(out, query);
 }
 
 static enum err
@@ -356,7 +400,7 @@ write_hosts(struct buf *out, const struct url *url)
 }
 
 enum err
-url_write(struct buf *out, const struct url *url, bool masked)
+url_write(struct buf *out, const struct url *url, enum url_secrets secrets)
 {
     size_t before = buf_len(out);
     enum err err = buf_add(out, url->scheme);
@@ -368,9 +412,7 @@ url_write(struct buf *out, const struct url *url, bool masked)
     if (err == ERR_OK)
         err = buf_add(out, url->path);
     if (err == ERR_OK && url->has_query)
-        err = buf_add_byte(out, '?');
-    if (err == ERR_OK && url->has_query)
-        err = masked ? write_masked_query(out, url->query) : buf_add(out, url->query);
+        err = write_query(out, url->query, secrets);
     if (err != ERR_OK)
         buf_cut(out, before);
     return err;
@@ -383,18 +425,19 @@ url_mask(struct buf *out, struct slice text)
 
     if (url_parse(text, &url, NULL) != ERR_OK)
         return buf_add(out, SLICE(SECRET_MASK));
-    return url_write(out, &url, true);
+    return url_write(out, &url, URL_SECRETS_MASKED);
 }
 
 bool
 url_has_secret(const struct url *url)
 {
     struct slice rest = url->query, pair;
+    size_t key;
 
     if (url->has_user)
         return true;
     while (slice_split(&rest, '&', &pair))
-        if (secret_start(pair) < pair.n)
+        if (secret_start(pair, &key) < pair.n)
             return true;
     return false;
 }

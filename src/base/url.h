@@ -59,9 +59,16 @@ bool url_scheme_is(const struct url *url, const char *scheme);
  */
 enum err url_mask(struct buf *out, struct slice text) MUST_USE;
 
-/* url_write(out, url, masked): append ${url} put together again; without user info. With ${masked},
- * credential-like query values are "****". ERR_NOMEM. */
-enum err url_write(struct buf *out, const struct url *url, bool masked) MUST_USE;
+/* What becomes of credential-like query keys. */
+enum url_secrets {
+    URL_SECRETS_SHOWN,
+    URL_SECRETS_MASKED,  /* their values are "****" */
+    URL_SECRETS_OMITTED, /* key and value are left out: a URL that can be used, but without them */
+};
+
+/* url_write(out, url, secrets): append ${url} put together again; always without user info.
+ * ERR_NOMEM. */
+enum err url_write(struct buf *out, const struct url *url, enum url_secrets secrets) MUST_USE;
 
 /* url_has_secret(url): whether url_mask would hide something: user info or a query value. */
 bool url_has_secret(const struct url *url);

@@ -277,7 +277,7 @@ sink_def_set_url(struct sink_def *d, struct slice text, struct errinfo *info)
     if (err != ERR_OK)
         return err;
     buf_init(&plain, URL_TEXT_MAX);
-    err = url_write(&plain, &url, false);
+    err = url_write(&plain, &url, URL_SECRETS_SHOWN);
     mem_free(d->url);
     d->url = err == ERR_OK ? mem_text(buf_peek(&plain)) : NULL;
     buf_wipe(&plain);

@@ -119,26 +119,36 @@ start_clause(struct render *r)
     put_text(r, r->options->multiline ? "\n  " : " ");
 }
 
+/*
+ * A URL without its credentials. Left out they are not masked: a mask would go out as the password
+ * when the statement is run. What is no URL is masked: a statement with it is refused anyway.
+ */
 static void
-put_to(struct render *r, struct slice to)
+put_url(struct render *r, struct slice to, bool omitted)
 {
     struct buf shown;
     struct url url;
+    bool is_url = url_parse(to, &url, NULL) == ERR_OK;
 
-    start_clause(r);
-    put_text(r, "TO ");
-    if (shows_secrets(r)) {
-        put_value(r, to);
-        return;
-    }
     buf_init(&shown, 2 * URL_TEXT_MAX);
     if (r->err == ERR_OK)
-        r->err = url_mask(&shown, to);
+        r->err =
+            omitted && is_url ? url_write(&shown, &url, URL_SECRETS_OMITTED) : url_mask(&shown, to);
     put_value(r, buf_peek(&shown));
     buf_wipe(&shown);
-    if (r->options->secrets == SQL_SECRETS_OMITTED &&
-        (url_parse(to, &url, NULL) != ERR_OK || url_has_secret(&url)))
+    if (omitted && (!is_url || url_has_secret(&url)))
         put_text(r, " /* credentials in the URL left out */");
+}
+
+static void
+put_to(struct render *r, struct slice to)
+{
+    start_clause(r);
+    put_text(r, "TO ");
+    if (shows_secrets(r))
+        put_value(r, to);
+    else
+        put_url(r, to, r->options->secrets == SQL_SECRETS_OMITTED);
 }
 
 static void

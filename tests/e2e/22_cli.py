@@ -285,6 +285,9 @@ def test_export_without_secrets():
             if secret in script:
                 fail("%s in:\n%s" % (secret, script))
         contains(script, "PASSWORD left out")
+        contains(script, "TO 'http://h:1/w' /* credentials in the URL left out */")
+        if "****" in script:
+            fail("a mask that would be sent as a password in:\n%s" % script)
         status, out, err = at(two, "query", "-", stdin=script.encode())
         equal(status, 0, "the statements run elsewhere: %s%s\n%s" % (out, err, script))
         equal(

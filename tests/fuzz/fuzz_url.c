@@ -52,11 +52,18 @@ check_text(struct slice text, bool canary)
         struct url back;
 
         buf_clear(&again);
-        must(url_write(&again, &url, false) == ERR_OK, "not written back");
+        must(url_write(&again, &url, URL_SECRETS_SHOWN) == ERR_OK, "not written back");
         must(url_parse(buf_peek(&again), &back, NULL) == ERR_OK, "what was written does not parse");
         must(back.host_count == url.host_count && slice_eq(back.path, url.path) &&
                  slice_eq(back.query, url.query) && !back.has_user,
              "what was written is another URL");
+        buf_clear(&again);
+        must(url_write(&again, &url, URL_SECRETS_OMITTED) == ERR_OK, "not written without secrets");
+        must(url_parse(buf_peek(&again), &back, NULL) == ERR_OK,
+             "without secrets it does not parse");
+        must(!url_has_secret(&back), "a secret is left");
+        if (canary)
+            must(!holds_canary(buf_peek(&again)), "the form without secrets shows one");
     }
     buf_free(&masked);
     buf_free(&again);

@@ -274,8 +274,46 @@ written_back(void **state)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         buf_clear(&out);
         assert_int_equal(url_parse(slice_of(texts[i]), &url, NULL), ERR_OK);
-        assert_int_equal(url_write(&out, &url, false), ERR_OK);
+        assert_int_equal(url_write(&out, &url, URL_SECRETS_SHOWN), ERR_OK);
         assert_slice(buf_peek(&out), texts[i]);
+    }
+    buf_free(&out);
+}
+
+/* What is left is in its order, with valid separators, and holds nothing to hide. */
+static void
+written_without_secrets(void **state)
+{
+    static const struct {
+        const char *text, *left;
+    } rows[] = {
+        {"http://h/w", "http://h/w"},
+        {"http://u:x@h/w", "http://h/w"},
+        {"http://h/w?", "http://h/w?"},
+        {"http://h/w?p=x", "http://h/w"},
+        {"http://h/w?u=x&p=x", "http://h/w"},
+        {"http://h/w?u=x&db=d&p=x", "http://h/w?db=d"},
+        {"http://h/w?db=d&u=x&p=x", "http://h/w?db=d"},
+        {"http://h/w?u=x&p=x&rp={rp}&db=d", "http://h/w?rp={rp}&db=d"},
+        {"http://h/w?db=d&%70=x&precision=s", "http://h/w?db=d&precision=s"},
+        {"http://h/w?a&p=x&&b=", "http://h/w?a&&b="},
+        {"http://h/w?p=", "http://h/w?p="}, /* nothing in it */
+        {"http://h/w?db=d;p=x;y&b=1", "http://h/w?db=d&b=1"},
+        {"http://h/w?p=x;db=d&b=1", "http://h/w?b=1"},
+        {"http://h?token=x", "http://h"},
+    };
+    struct buf out;
+    struct url url;
+
+    (void)state;
+    buf_init(&out, 64);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        buf_clear(&out);
+        assert_int_equal(url_parse(slice_of(rows[i].text), &url, NULL), ERR_OK);
+        assert_int_equal(url_write(&out, &url, URL_SECRETS_OMITTED), ERR_OK);
+        assert_slice(buf_peek(&out), rows[i].left);
+        assert_int_equal(url_parse(buf_peek(&out), &url, NULL), ERR_OK);
+        assert_false(url_has_secret(&url));
     }
     buf_free(&out);
 }
@@ -303,10 +341,15 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(http_url),    cmocka_unit_test(broker_urls),
-        cmocka_unit_test(refused),     cmocka_unit_test(limits),
-        cmocka_unit_test(masked),      cmocka_unit_test(secrets_found),
-        cmocka_unit_test(query_pairs), cmocka_unit_test(written_back),
+        cmocka_unit_test(http_url),
+        cmocka_unit_test(broker_urls),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(masked),
+        cmocka_unit_test(secrets_found),
+        cmocka_unit_test(query_pairs),
+        cmocka_unit_test(written_back),
+        cmocka_unit_test(written_without_secrets),
         cmocka_unit_test(no_room),
     };
 

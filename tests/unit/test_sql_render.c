@@ -128,7 +128,7 @@ masked(void **state)
     options.multiline = true;
     check(text, &options,
           "CREATE SINK \"a\"\n"
-          "  TO 'http://h/x?db=d&p=****' /* credentials in the URL left out */\n"
+          "  TO 'http://h/x?db=d' /* credentials in the URL left out */\n"
           "  TYPE http_line\n"
           "  USERNAME 'u'\n"
           "  /* PASSWORD left out */\n"
